@@ -1,0 +1,48 @@
+// An Answer -> terminal table, JSON, JSON lines, CSV, Markdown, one offline HTML page.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ergon/base.hpp"
+#include "ergon/io.hpp"
+
+namespace ergon::report {
+
+struct Warning {
+  std::string code;
+  std::string message;
+  std::uint64_t count = 1;
+};
+
+/// What every answer carries besides its own figures.
+struct Envelope {
+  std::string version;
+  std::vector<io::InputRecord> inputs;
+  std::vector<Warning> warnings;
+  std::vector<std::pair<std::string, std::uint64_t>> skipped;       ///< reason, count
+  std::vector<std::pair<std::string, double>> origin_shares;        ///< origin word, share of the answer's figures
+  std::string command_line;
+};
+
+/// "schema", "ergon_version", "inputs", "warnings", "skipped", "origin_shares" and the answer's own members.
+Value document(const Answer& answer, const Envelope& envelope);
+std::string to_json(const Answer& answer, const Envelope& envelope);
+std::string to_json_lines(const Answer& answer, const Envelope& envelope);
+
+struct TerminalStyle {
+  bool color = false;
+  bool unicode = true;
+  int width = 100;
+};
+std::string to_terminal(const Answer& answer, const Envelope& envelope, const TerminalStyle& style);
+std::string to_csv(const Answer& answer, const Envelope& envelope);
+std::string to_markdown(const Answer& answer, const Envelope& envelope);
+/// kUnsupported in a build without Node (no page bundle embedded).
+Result<std::string> to_html(const Answer& answer, const Envelope& envelope);
+
+/// The error document ergon.error/1.
+std::string error_json(const Error& error);
+/// "error: ...\nhint: ...\n" for stderr.
+std::string error_text(const Error& error, bool color);
+
+}  // namespace ergon::report
