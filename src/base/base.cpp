@@ -9,14 +9,22 @@ namespace ergon {
 
 const char* to_string(Errc code) {
   switch (code) {
-    case Errc::kInvalidArgument: return "invalid_argument";
-    case Errc::kNotFound: return "not_found";
-    case Errc::kMalformedInput: return "malformed_input";
-    case Errc::kIo: return "io";
-    case Errc::kUnsupported: return "unsupported";
-    case Errc::kPermission: return "permission";
-    case Errc::kDevice: return "device";
-    case Errc::kInfeasible: return "infeasible";
+    case Errc::kInvalidArgument:
+      return "invalid_argument";
+    case Errc::kNotFound:
+      return "not_found";
+    case Errc::kMalformedInput:
+      return "malformed_input";
+    case Errc::kIo:
+      return "io";
+    case Errc::kUnsupported:
+      return "unsupported";
+    case Errc::kPermission:
+      return "permission";
+    case Errc::kDevice:
+      return "device";
+    case Errc::kInfeasible:
+      return "infeasible";
   }
   return "unknown";
 }
@@ -24,22 +32,27 @@ const char* to_string(Errc code) {
 int exit_code(Errc code) {
   switch (code) {
     case Errc::kInvalidArgument:
-    case Errc::kNotFound: return 2;
+    case Errc::kNotFound:
+      return 2;
     case Errc::kMalformedInput:
-    case Errc::kIo: return 3;
+    case Errc::kIo:
+      return 3;
     case Errc::kUnsupported:
     case Errc::kPermission:
-    case Errc::kDevice: return 4;
-    case Errc::kInfeasible: return 5;
+    case Errc::kDevice:
+      return 4;
+    case Errc::kInfeasible:
+      return 5;
   }
   return 70;
 }
 
 namespace {
-constexpr std::array kOrigins = {std::pair{Origin::kMeasured, "measured"},   std::pair{Origin::kFitted, "fitted"},
-                                 std::pair{Origin::kPublished, "published"}, std::pair{Origin::kModelled, "modelled"},
-                                 std::pair{Origin::kSimulated, "simulated"}, std::pair{Origin::kAssumed, "assumed"},
-                                 std::pair{Origin::kMixed, "mixed"}};
+constexpr std::array kOrigins = {
+    std::pair{Origin::kMeasured, "measured"},   std::pair{Origin::kFitted, "fitted"},
+    std::pair{Origin::kPublished, "published"}, std::pair{Origin::kModelled, "modelled"},
+    std::pair{Origin::kSimulated, "simulated"}, std::pair{Origin::kAssumed, "assumed"},
+    std::pair{Origin::kMixed, "mixed"}};
 }  // namespace
 
 const char* to_string(Origin origin) {

@@ -1,9 +1,9 @@
 // Units do not mix, unknown stays null, errors keep their exit codes.
+#include "ergon/base.hpp"
+
 #include <gtest/gtest.h>
 
 #include <type_traits>
-
-#include "ergon/base.hpp"
 
 namespace ergon {
 namespace {
@@ -48,7 +48,9 @@ TEST(Origin, WordsRoundTrip) {
   EXPECT_FALSE(origin_from("guessed").has_value());
 }
 
-TEST(CheckDeathTest, ABugStopsTheProgram) { EXPECT_DEATH(ERGON_CHECK(1 == 2, "sums differ"), "sums differ"); }
+TEST(CheckDeathTest, ABugStopsTheProgram) {
+  EXPECT_DEATH(ERGON_CHECK(1 == 2, "sums differ"), "sums differ");
+}
 
 }  // namespace
 }  // namespace ergon

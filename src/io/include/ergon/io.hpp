@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,18 +16,18 @@ namespace ergon::io {
 /// What was read, for the `inputs` of an answer.
 struct InputRecord {
   std::string path;
-  std::uint64_t bytes = 0;   ///< bytes of the file as it lies on disk
-  std::string format;        ///< "kineto", "packs", ...; filled by the reader that knows
-  std::string digest;        ///< XXH3-64 of those bytes, 16 hex digits
+  std::uint64_t bytes = 0;  ///< bytes of the file as it lies on disk
+  std::string format;       ///< "kineto", "packs", ...; filled by the reader that knows
+  std::string digest;       ///< XXH3-64 of those bytes, 16 hex digits
 };
 
-/// A stream of uncompressed bytes. gzip (several members too) and zstd are recognised by their first bytes, not by the
-/// file name. "-" is stdin. One thread at a time.
+/// A stream of uncompressed bytes. gzip (several members too) and zstd are recognised by their
+/// first bytes, not by the file name. "-" is stdin. One thread at a time.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills as much of `out` as there is; 0 at the end. A damaged stream gives what could be decoded, then a
-  /// kMalformedInput error with the offset into the uncompressed bytes.
+  /// Fills as much of `out` as there is; 0 at the end. A damaged stream gives what could be
+  /// decoded, then a kMalformedInput error with the offset into the uncompressed bytes.
   virtual Result<std::size_t> read(std::span<char> out) = 0;
   /// Uncompressed bytes given so far.
   [[nodiscard]] virtual std::uint64_t position() const = 0;
@@ -44,14 +45,17 @@ Result<std::string> read_all(ByteSource& source, std::size_t limit = std::size_t
 /// Writes through a temporary file in the same folder and renames it; "-" is stdout.
 Status write_file(const std::string& path, std::string_view text);
 
-/// Parses one JSON document (RFC 8259, depth up to 512). Integers that fit 64 bits stay integers. kMalformedInput with
-/// the byte offset and what was expected. For small files: traces go through the windowed reader of trace/.
+/// Parses one JSON document (RFC 8259, depth up to 512). Integers that fit 64 bits stay integers.
+/// kMalformedInput with the byte offset and what was expected. For small files: traces go through
+/// the windowed reader of trace/.
 Result<Value> parse_json(std::string_view text);
-/// Deterministic JSON text: members in order, shortest round-trip doubles, NaN and infinity as null, `<` escaped as
+/// Deterministic JSON text: members in order, shortest round-trip doubles, NaN and infinity as
+/// null, `<` escaped as
 /// \u003c where `for_html`.
 std::string to_json(const Value& value, int indent = 2, bool for_html = false);
 
-/// One CSV table: a header and rows of equal width (RFC 4180 quotes). kMalformedInput with the line.
+/// One CSV table: a header and rows of equal width (RFC 4180 quotes). kMalformedInput with the
+/// line.
 struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;

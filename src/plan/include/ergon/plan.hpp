@@ -1,4 +1,5 @@
-// Clock plans for packs: the problem, its exact evaluation, the optimiser with a certified lower bound.
+// Clock plans for packs: the problem, its exact evaluation, the optimiser with a certified lower
+// bound.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,8 @@ struct Option {
   double energy_j = 0;
 };
 
-/// A dependency: the pack starts no earlier than `lag_s` after pack `pack` (an index into Problem::packs) has ended.
+/// A dependency: the pack starts no earlier than `lag_s` after pack `pack` (an index into
+/// Problem::packs) has ended.
 struct After {
   std::uint32_t pack = 0;
   double lag_s = 0;
@@ -51,20 +53,21 @@ struct Problem {
   std::vector<Pack> packs;
 };
 
-/// Reads and checks a pack file: kMalformedInput naming the pack and what is wrong (cycle, listed too early, no
-/// options, a clock twice, NaN, negative figures, missing idle power).
+/// Reads and checks a pack file: kMalformedInput naming the pack and what is wrong (cycle, listed
+/// too early, no options, a clock twice, NaN, negative figures, missing idle power).
 Result<Problem> read_packs(std::string_view json_text);
 std::string write_packs(const Problem& problem);
 
 /// The chosen option of each pack (index into Pack::options).
 using Choice = std::vector<std::uint32_t>;
 
-/// What a choice costs: the makespan, all energy, and whether every run is at least min_run_s long where a GPU has more
-/// than one. Straight from the contract's text; the optimiser's results are checked with it.
+/// What a choice costs: the makespan, all energy, and whether every run is at least min_run_s long
+/// where a GPU has more than one. Straight from the contract's text; the optimiser's results are
+/// checked with it.
 struct Evaluation {
   double time_s = 0;
   double energy_j = 0;
-  std::uint32_t switches = 0;   ///< clock changes, the wrap-around included
+  std::uint32_t switches = 0;  ///< clock changes, the wrap-around included
   bool runs_long_enough = true;
 };
 Evaluation evaluate(const Problem& problem, std::span<const std::uint32_t> choice);
@@ -72,31 +75,36 @@ Evaluation evaluate(const Problem& problem, std::span<const std::uint32_t> choic
 struct Solution {
   Choice choice;
   Evaluation value;
-  double lower_bound_j = 0;     ///< certified: no feasible plan costs less
-  bool optimal = false;         ///< proven equal to the bound within rounding
+  double lower_bound_j = 0;  ///< certified: no feasible plan costs less
+  bool optimal = false;      ///< proven equal to the bound within rounding
 };
 
 struct SolveOptions {
-  double target_gap = 1e-4;     ///< stop when (energy - bound) / bound is below
-  int effort = 1;               ///< scales the iteration counts; never a wall-clock limit
+  double target_gap = 1e-4;  ///< stop when (energy - bound) / bound is below
+  int effort = 1;            ///< scales the iteration counts; never a wall-clock limit
 };
 
-/// Least energy with makespan <= deadline_s * (1 + 1e-9). kInfeasible carries figures nearest.time_s, nearest.energy_j.
+/// Least energy with makespan <= deadline_s * (1 + 1e-9). kInfeasible carries figures
+/// nearest.time_s, nearest.energy_j.
 Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOptions& options = {});
 
 struct FrontierPoint {
   double deadline_s = 0;
   Solution solution;
 };
-/// At least `points` deadlines from the fastest plan to the least-energy plan, in one pass that shares work.
-Result<std::vector<FrontierPoint>> frontier(const Problem& problem, std::size_t points, const SolveOptions& options = {});
+/// At least `points` deadlines from the fastest plan to the least-energy plan, in one pass that
+/// shares work.
+Result<std::vector<FrontierPoint>> frontier(const Problem& problem, std::size_t points,
+                                            const SolveOptions& options = {});
 /// The same for given deadlines (ascending or not).
-Result<std::vector<FrontierPoint>> frontier_at(const Problem& problem, std::span<const double> deadlines_s,
+Result<std::vector<FrontierPoint>> frontier_at(const Problem& problem,
+                                               std::span<const double> deadlines_s,
                                                const SolveOptions& options = {});
 
 /// Per pack its highest listed clock.
 Choice default_choice(const Problem& problem);
-/// The best single clock that every pack lists and that meets the deadline; nullopt where no clock is common.
+/// The best single clock that every pack lists and that meets the deadline; nullopt where no clock
+/// is common.
 struct Uniform {
   double clock_hz = 0;
   Choice choice;

@@ -19,12 +19,14 @@ struct Envelope {
   std::string version;
   std::vector<io::InputRecord> inputs;
   std::vector<Warning> warnings;
-  std::vector<std::pair<std::string, std::uint64_t>> skipped;       ///< reason, count
-  std::vector<std::pair<std::string, double>> origin_shares;        ///< origin word, share of the answer's figures
+  std::vector<std::pair<std::string, std::uint64_t>> skipped;  ///< reason, count
+  std::vector<std::pair<std::string, double>>
+      origin_shares;  ///< origin word, share of the answer's figures
   std::string command_line;
 };
 
-/// "schema", "ergon_version", "inputs", "warnings", "skipped", "origin_shares" and the answer's own members.
+/// "schema", "ergon_version", "inputs", "warnings", "skipped", "origin_shares" and the answer's own
+/// members.
 Value document(const Answer& answer, const Envelope& envelope);
 std::string to_json(const Answer& answer, const Envelope& envelope);
 std::string to_json_lines(const Answer& answer, const Envelope& envelope);

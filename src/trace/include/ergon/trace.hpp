@@ -1,4 +1,5 @@
-// The event table: what a profiler recorded, whatever its format. One folder a format reads into it.
+// The event table: what a profiler recorded, whatever its format. One folder a format reads into
+// it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +21,11 @@ inline constexpr EventId kNoEvent = 0xffffffffU;
 using StringId = std::uint32_t;
 
 enum class EventKind : std::uint8_t {
-  kHostOp,         ///< an operator on a host thread (cpu_op, Operator)
-  kAnnotation,     ///< user_annotation on a host thread (ProfilerStep#N, nccl:all_reduce, ...)
-  kPython,         ///< a python function call
-  kApi,            ///< a runtime or driver API call (cuda*, cu*, hip*)
-  kKernel,         ///< GPU work
+  kHostOp,      ///< an operator on a host thread (cpu_op, Operator)
+  kAnnotation,  ///< user_annotation on a host thread (ProfilerStep#N, nccl:all_reduce, ...)
+  kPython,      ///< a python function call
+  kApi,         ///< a runtime or driver API call (cuda*, cu*, hip*)
+  kKernel,      ///< GPU work
   kCopy,
   kMemset,
   kSyncRecord,     ///< cuda_sync: the device's view of a synchronisation
@@ -36,12 +37,13 @@ enum class EventKind : std::uint8_t {
 /// Where an event ran. Host tracks have a thread; GPU tracks have a device, context and stream.
 struct Track {
   bool gpu = false;
-  std::int64_t process = 0;   ///< pid of the recording process (for GPU tracks: of the process that launched, if known)
+  std::int64_t process =
+      0;  ///< pid of the recording process (for GPU tracks: of the process that launched, if known)
   std::int64_t thread = 0;    ///< host tracks
   std::int32_t device = -1;   ///< GPU tracks; index as the trace counts
   std::int64_t context = -1;  ///< -1: not recorded
   std::int64_t stream = -1;
-  StringId name = 0;          ///< thread name, when the trace has it
+  StringId name = 0;  ///< thread name, when the trace has it
 };
 
 /// A GPU as the trace describes it (`deviceProperties`); empty name and 0 where unknown.
@@ -62,7 +64,8 @@ struct Distributed {
 };
 
 struct Skipped {
-  std::string reason;  ///< "bad_utf8", "no_duration", "truncated", ...: stable words, listed in docs/formats/kineto.md
+  std::string reason;  ///< "bad_utf8", "no_duration", "truncated", ...: stable words, listed in
+                       ///< docs/formats/kineto.md
   std::uint64_t count = 0;
   std::uint64_t first_offset = 0;
 };
@@ -101,27 +104,29 @@ class StringPool {
   std::vector<std::string_view> views_;
 };
 
-/// Complete events, column by column. After normalisation events are ordered by (track order, start, longer first,
-/// content), so that neither the order of the file, nor window size, nor thread count shows.
-/// Times are integer nanoseconds from `base_ns`.
+/// Complete events, column by column. After normalisation events are ordered by (track order,
+/// start, longer first, content), so that neither the order of the file, nor window size, nor
+/// thread count shows. Times are integer nanoseconds from `base_ns`.
 struct EventTable {
   Column<Nanos> start_ns;
-  Column<Nanos> duration_ns;          ///< >= 0
+  Column<Nanos> duration_ns;  ///< >= 0
   Column<StringId> name;
   Column<EventKind> kind;
-  Column<std::uint32_t> track;        ///< index into tracks
-  Column<std::int64_t> correlation;   ///< API calls, GPU work and sync records; -1: none
-  Column<std::int64_t> external_id;   ///< links GPU work to the host operator that launched it; -1: none
-  Column<StringId> detail;            ///< interned text of the arguments that matter, as one JSON object; 0: none
+  Column<std::uint32_t> track;       ///< index into tracks
+  Column<std::int64_t> correlation;  ///< API calls, GPU work and sync records; -1: none
+  Column<std::int64_t>
+      external_id;  ///< links GPU work to the host operator that launched it; -1: none
+  Column<StringId>
+      detail;  ///< interned text of the arguments that matter, as one JSON object; 0: none
 
   StringPool strings;
   std::vector<Track> tracks;
   std::vector<GpuProperties> gpus;
   Distributed distributed;
-  Nanos base_ns = 0;                  ///< time 0 of the table on the trace's own clock
-  std::string format;                 ///< "kineto"
-  std::string profiler;               ///< version words of the trace, free text
-  bool generated = false;             ///< the trace says of itself that a generator wrote it
+  Nanos base_ns = 0;       ///< time 0 of the table on the trace's own clock
+  std::string format;      ///< "kineto"
+  std::string profiler;    ///< version words of the trace, free text
+  bool generated = false;  ///< the trace says of itself that a generator wrote it
   std::vector<Skipped> skipped;
   io::InputRecord input;
 
@@ -133,8 +138,9 @@ struct EventTable {
 };
 
 struct ReadOptions {
-  std::size_t window_bytes = std::size_t{1} << 20;  ///< 64 B and up; the result does not depend on it
-  int threads = 1;                                   ///< 1 or more; the result does not depend on it
+  std::size_t window_bytes = std::size_t{1}
+                             << 20;  ///< 64 B and up; the result does not depend on it
+  int threads = 1;                   ///< 1 or more; the result does not depend on it
 };
 
 /// Where the time of reading went (CPU seconds).
@@ -145,8 +151,10 @@ struct ReadTimings {
   std::uint64_t uncompressed_bytes = 0;
 };
 
-/// Reads a trace of any known format; damaged files as far as they make sense (see EventTable::skipped).
-/// kMalformedInput (byte offset, what was expected) when nothing usable is found.
-Result<EventTable> read_trace(io::ByteSource& source, const ReadOptions& options = {}, ReadTimings* timings = nullptr);
+/// Reads a trace of any known format; damaged files as far as they make sense (see
+/// EventTable::skipped). kMalformedInput (byte offset, what was expected) when nothing usable is
+/// found.
+Result<EventTable> read_trace(io::ByteSource& source, const ReadOptions& options = {},
+                              ReadTimings* timings = nullptr);
 
 }  // namespace ergon::trace

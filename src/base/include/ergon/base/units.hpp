@@ -5,7 +5,8 @@
 
 namespace ergon {
 
-/// Exponents of the base dimensions. Energy is a base of its own: everything here is built from joules and seconds.
+/// Exponents of the base dimensions. Energy is a base of its own: everything here is built from
+/// joules and seconds.
 struct Dimension {
   int energy = 0;
   int time = 0;

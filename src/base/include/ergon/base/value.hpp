@@ -11,26 +11,27 @@
 
 namespace ergon {
 
-/// Null, bool, integer, double, string, array or object. Objects keep the order of insertion. NaN and infinity are
-/// written as null: unknown is never 0.
+/// Null, bool, integer, double, string, array or object. Objects keep the order of insertion. NaN
+/// and infinity are written as null: unknown is never 0.
 class Value {
  public:
   using Array = std::vector<Value>;
   using Object = std::vector<std::pair<std::string, Value>>;
 
   Value() = default;
-  Value(std::nullptr_t) {}                            // NOLINT(google-explicit-constructor)
-  Value(bool v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : data_(v) {}                 // NOLINT(google-explicit-constructor)
-  Value(int v) : data_(std::int64_t{v}) {}            // NOLINT(google-explicit-constructor)
-  Value(unsigned v) : data_(std::int64_t{v}) {}       // NOLINT(google-explicit-constructor)
-  Value(std::uint64_t v) : data_(static_cast<std::int64_t>(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                       // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}       // NOLINT(google-explicit-constructor)
+  Value(std::nullptr_t) {}                       // NOLINT(google-explicit-constructor)
+  Value(bool v) : data_(v) {}                    // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : data_(v) {}            // NOLINT(google-explicit-constructor)
+  Value(int v) : data_(std::int64_t{v}) {}       // NOLINT(google-explicit-constructor)
+  Value(unsigned v) : data_(std::int64_t{v}) {}  // NOLINT(google-explicit-constructor)
+  Value(std::uint64_t v)
+      : data_(static_cast<std::int64_t>(v)) {}          // NOLINT(google-explicit-constructor)
+  Value(double v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
+  Value(std::string v) : data_(std::move(v)) {}         // NOLINT(google-explicit-constructor)
   Value(std::string_view v) : data_(std::string(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}     // NOLINT(google-explicit-constructor)
-  Value(Array v) : data_(std::move(v)) {}             // NOLINT(google-explicit-constructor)
-  Value(Object v) : data_(std::move(v)) {}            // NOLINT(google-explicit-constructor)
+  Value(const char* v) : data_(std::string(v)) {}       // NOLINT(google-explicit-constructor)
+  Value(Array v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(Object v) : data_(std::move(v)) {}              // NOLINT(google-explicit-constructor)
 
   static Value array() { return Value(Array{}); }
   static Value object() { return Value(Object{}); }
@@ -64,7 +65,8 @@ struct Column {
   int significant = 4;  ///< significant digits shown for doubles
 };
 
-/// A table of an answer: rows as long as `columns`; `note` says what was left out and which flag shows it.
+/// A table of an answer: rows as long as `columns`; `note` says what was left out and which flag
+/// shows it.
 struct Table {
   std::string title;
   std::vector<Column> columns;
@@ -74,12 +76,12 @@ struct Table {
 
 /// What a command found, ready for every renderer of report/.
 struct Answer {
-  std::string command;                ///< "graph": the schema is "ergon.graph/1"
-  std::string headline;               ///< the answer in one sentence
+  std::string command;                  ///< "graph": the schema is "ergon.graph/1"
+  std::string headline;                 ///< the answer in one sentence
   std::vector<std::string> lines = {};  ///< a few further sentences, one a line
   std::vector<Table> tables = {};
-  Value data = Value::object();       ///< the JSON document, without schema, version and inputs
-  Value page = Value::object();       ///< what only the HTML page shows (timeline, frontier, ...)
+  Value data = Value::object();  ///< the JSON document, without schema, version and inputs
+  Value page = Value::object();  ///< what only the HTML page shows (timeline, frontier, ...)
 };
 
 }  // namespace ergon
