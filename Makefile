@@ -1,0 +1,51 @@
+# The commands of a working day. Each installs what it misses (scripts/bootstrap) and says what.
+SHELL := /bin/bash
+JOBS := $(shell . scripts/lib.sh && jobs)
+RELEASE := build/release
+.PHONY: help build demo test check oracles bench fuzz format samples docs clean
+
+help:
+	@echo "make demo     install what is missing, build, plan a bundled sample, write the report"
+	@echo "make test     release build; unit, golden and property tests, oracles"
+	@echo "make check    sanitizers, clang, clang-tidy, format, fuzzing of 60 s a target, web build and browser tests"
+	@echo "make build    only the release binary: $(RELEASE)/bin/ergon"
+	@echo "make oracles  the published figures that a correct tool must find (needs ../shared/data or ERGON_SHARED_DATA)"
+	@echo "make bench    speed and size against the peers; raw data under bench/results"
+
+build:
+	@scripts/bootstrap build
+	@cmake --preset release -DERGON_DEV=OFF -B $(RELEASE) >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS) --target ergon
+
+demo: build
+	@scripts/demo
+
+test:
+	@scripts/bootstrap test
+	@scripts/run-tests
+
+check:
+	@scripts/bootstrap check
+	@scripts/run-checks
+
+oracles:
+	@scripts/bootstrap test
+	@cmake --preset release >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@scripts/oracles
+
+bench:
+	@scripts/bootstrap bench
+	@cmake --preset release >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@scripts/run-benches
+
+fuzz:
+	@scripts/bootstrap check
+	@scripts/fuzz $${SECONDS_PER_TARGET:-600}
+
+format:
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
+
+clean:
+	@rm -rf build web/dist web/node_modules
