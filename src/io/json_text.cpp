@@ -12,6 +12,7 @@ namespace ergon::io {
 namespace {
 
 void write_string(std::string& out, std::string_view text, bool for_html) {
+  if (valid_utf8_prefix(text) != text.size()) return write_string(out, valid_utf8(text), for_html);
   out += '"';
   for (const char c : text) {
     const auto u = static_cast<unsigned char>(c);

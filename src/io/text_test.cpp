@@ -23,6 +23,12 @@ TEST(Json, RoundTripKeepsOrderIntegersAndDoubles) {
 
 TEST(Json, NotANumberIsNull) { EXPECT_EQ(to_json(Value(0.0 / 0.0), 0), "null"); }
 
+TEST(Json, BytesThatAreNotUtf8AreReplaced) {
+  EXPECT_EQ(to_json(Value("a\xff\xc3(\xe2\x82\xac\xed\xa0\x80"), 0),
+            "\"a\xef\xbf\xbd\xef\xbf\xbd(\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+  EXPECT_EQ(valid_utf8_prefix("abc\xc3\xa9\xc3"), 5U);
+}
+
 TEST(Json, HtmlTextCannotCloseAScript) {
   EXPECT_EQ(to_json(Value("</script>&"), 0, true), R"("\u003c/script\u003e\u0026")");
 }

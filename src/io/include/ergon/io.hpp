@@ -51,8 +51,13 @@ Status write_file(const std::string& path, std::string_view text);
 Result<Value> parse_json(std::string_view text);
 /// Deterministic JSON text: members in order, shortest round-trip doubles, NaN and infinity as
 /// null, `<` escaped as
-/// \u003c where `for_html`.
+/// \u003c where `for_html`. Bytes that are not UTF-8 become U+FFFD.
 std::string to_json(const Value& value, int indent = 2, bool for_html = false);
+
+/// How many bytes of `text` are well-formed UTF-8, from its start.
+std::size_t valid_utf8_prefix(std::string_view text);
+/// The text with U+FFFD for every byte that is not UTF-8.
+std::string valid_utf8(std::string_view text);
 
 /// One CSV table: a header and rows of equal width (RFC 4180 quotes). kMalformedInput with the
 /// line.

@@ -1,4 +1,4 @@
-// An Answer -> terminal table, JSON, JSON lines, CSV, Markdown, one offline HTML page.
+// An Answer -> terminal table, JSON, JSON lines, CSV, Markdown, OpenMetrics, one offline HTML page.
 #pragma once
 #include <string>
 #include <vector>
@@ -34,11 +34,13 @@ std::string to_json_lines(const Answer& answer, const Envelope& envelope);
 struct TerminalStyle {
   bool color = false;
   bool unicode = true;
-  int width = 100;
+  int width = 100;  ///< names are shortened to fit; 0: never
 };
 std::string to_terminal(const Answer& answer, const Envelope& envelope, const TerminalStyle& style);
 std::string to_csv(const Answer& answer, const Envelope& envelope);
 std::string to_markdown(const Answer& answer, const Envelope& envelope);
+/// Every figure of the answer's data as a gauge, named by its path and base unit.
+std::string to_openmetrics(const Answer& answer, const Envelope& envelope);
 /// kUnsupported in a build without Node (no page bundle embedded).
 Result<std::string> to_html(const Answer& answer, const Envelope& envelope);
 
@@ -46,5 +48,7 @@ Result<std::string> to_html(const Answer& answer, const Envelope& envelope);
 std::string error_json(const Error& error);
 /// "error: ...\nhint: ...\n" for stderr.
 std::string error_text(const Error& error, bool color);
+/// "warning: ...\n" for stderr, one line a warning.
+std::string warnings_text(const Envelope& envelope, bool color);
 
 }  // namespace ergon::report

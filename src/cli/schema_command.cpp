@@ -1,0 +1,74 @@
+// ergon schema: the JSON Schemas of answers and files.
+#include "context.hpp"
+#include "embedded_schemas.hpp"
+#include "registry.hpp"
+
+namespace ergon::cli {
+namespace {
+
+std::string name_of(const embedded::File& file) {
+  return std::string(file.name.substr(0, file.name.find(".schema")));
+}
+
+Result<int> list_schemas(Context& context) {
+  Answer answer{.command = "schema", .headline = "ergon schema NAME prints a JSON Schema"};
+  Table table{
+      .title = "Schemas",
+      .columns = {{.title = "name", .numeric = false}, {.title = "describes", .numeric = false}},
+      .rows = {}};
+  Value list = Value::array();
+  for (const auto& file : embedded::schemas()) {
+    ERGON_TRY(const Value document, io::parse_json(file.text));
+    const Value* title = document.find("title");
+    table.rows.push_back({name_of(file), title == nullptr ? Value("") : *title});
+    list.push(Value::object()
+                  .set("name", name_of(file))
+                  .set("title", title == nullptr ? Value() : *title));
+  }
+  answer.tables.push_back(std::move(table));
+  answer.data.set("schemas", std::move(list));
+  ERGON_TRY_STATUS(context.emit(answer));
+  return 0;
+}
+
+Result<int> schema(Context& context) {
+  if (context.operands().empty()) return list_schemas(context);
+  const auto& wanted = context.operands()[0];
+  std::vector<std::string> names;
+  for (const auto& file : embedded::schemas()) {
+    names.push_back(name_of(file));
+    if (names.back() != wanted) continue;
+    // With -f json the answer's own members stand beside those of the schema, which JSON Schema
+    // allows.
+    ERGON_TRY(Value document, io::parse_json(file.text));
+    Answer answer{
+        .command = "schema", .headline = "JSON Schema of " + wanted, .data = std::move(document)};
+    ERGON_TRY_STATUS(context.emit_text(file.text, answer));
+    return 0;
+  }
+  const auto near = suggest(wanted, names);
+  return fail(Errc::kNotFound, "there is no schema '" + wanted + "'",
+              (near ? "did you mean '" + *near + "'? " : "") +
+                  std::string("'ergon schema' lists the schemas"));
+}
+
+}  // namespace
+
+const Command& schema_command() {
+  static const Command kCommand = {
+      .name = "schema",
+      .group = "Help",
+      .summary = "the JSON Schemas of answers and files",
+      .operands = {{.name = "NAME",
+                    .help = "a schema; without it, the list of schemas",
+                    .required = false}},
+      .examples = {{"ergon schema", "the names"},
+                   {"ergon schema plan", "what 'ergon plan -f json' prints"},
+                   {"ergon schema packs -o packs.schema.json", "the pack file"}},
+      .artefact = "the schema",
+      .run = schema,
+  };
+  return kCommand;
+}
+
+}  // namespace ergon::cli

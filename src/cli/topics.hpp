@@ -1,0 +1,15 @@
+// The short pages of `ergon explain`.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace ergon::cli {
+
+struct Topic {
+  std::string_view name;
+  std::string_view summary;  ///< one phrase
+  std::string_view text;     ///< plain text, lines of at most 96 bytes
+};
+std::span<const Topic> topics();
+
+}  // namespace ergon::cli

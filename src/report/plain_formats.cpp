@@ -1,0 +1,183 @@
+// CSV, Markdown and OpenMetrics.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ergon/report.hpp"
+#include "text.hpp"
+
+namespace ergon::report {
+namespace {
+
+// "clock response" (%) -> clock_response_percent: a header that a program can name.
+std::string key_of(const Column& column) {
+  std::string key;
+  const auto add = [&key](std::string_view text) {
+    for (const char c : text) {
+      const bool upper = c >= 'A' && c <= 'Z';
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || upper;
+      if (plain) {
+        key += upper ? static_cast<char>(c - 'A' + 'a') : c;
+      } else if (!key.empty() && key.back() != '_') {
+        key += '_';
+      }
+    }
+  };
+  add(column.title);
+  if (!column.unit.empty()) {
+    key += '_';
+    add(column.unit == "%" ? "percent" : column.unit);
+  }
+  while (!key.empty() && key.back() == '_') key.pop_back();
+  return key;
+}
+
+// The whole number, to the last digit; unknown is an empty cell.
+std::string csv_cell(const Value& value) {
+  if (value.is_null()) return "";
+  if (const auto* s = value.as_string()) return io::csv_field(io::valid_utf8(*s));
+  const auto text = io::to_json(value, 0);
+  return text == "null" ? "" : io::csv_field(text);
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '|':
+      case '\\':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+        out += '\\';
+        out += c;
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+void flatten(const Value& value, const std::string& path,
+             std::vector<std::pair<std::string, const Value*>>& out) {
+  if (const auto* members = value.as_object()) {
+    for (const auto& [key, member] : *members)
+      flatten(member, path.empty() ? key : path + "." + key, out);
+  } else if (value.as_array() == nullptr) {
+    out.emplace_back(path, &value);
+  }
+}
+
+// OpenMetrics names end in the base unit: energy_j -> energy_joules.
+std::string metric_name(std::string path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kUnits = {
+      {{"_s", "_seconds"},
+       {"_j", "_joules"},
+       {"_w", "_watts"},
+       {"_hz", "_hertz"},
+       {"_ns", "_nanoseconds"}}};
+  for (char& c : path) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!plain) c = '_';
+  }
+  for (const auto& [suffix, unit] : kUnits) {
+    if (!path.ends_with(suffix)) continue;
+    path.replace(path.size() - suffix.size(), suffix.size(), unit);
+    break;
+  }
+  return path;
+}
+
+}  // namespace
+
+std::string to_csv(const Answer& answer, const Envelope& envelope) {
+  std::string out;
+  if (answer.tables.empty()) {
+    const Value whole = document(answer, envelope);
+    std::vector<std::pair<std::string, const Value*>> figures;
+    flatten(whole, "", figures);
+    out = "name,value\r\n";
+    for (const auto& [name, value] : figures)
+      out += io::csv_field(name) + "," + csv_cell(*value) + "\r\n";
+    return out;
+  }
+  for (const auto& table : answer.tables) {
+    if (answer.tables.size() > 1)
+      out += (out.empty() ? "# " : "\r\n# ") + visible(table.title) + "\r\n";
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      out += (c > 0 ? "," : "") + key_of(table.columns[c]);
+    out += "\r\n";
+    for (const auto& row : table.rows) {
+      for (std::size_t c = 0; c < row.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(row[c]);
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
+std::string to_markdown(const Answer& answer, const Envelope& envelope) {
+  std::string out = "**" + markdown_cell(visible(answer.headline)) + "**\n";
+  for (const auto& line : answer.lines) out += "\n" + markdown_cell(visible(line)) + "\n";
+  for (const auto& table : answer.tables) {
+    out += "\n### " + markdown_cell(visible(table.title)) + "\n\n|";
+    for (const auto& column : table.columns) out += " " + markdown_cell(heading(column)) + " |";
+    out += "\n|";
+    for (const auto& column : table.columns) out += column.numeric ? "---:|" : "---|";
+    out += "\n";
+    for (const auto& row : table.rows) {
+      out += "|";
+      for (std::size_t c = 0; c < row.size() && c < table.columns.size(); ++c) {
+        out += " " + markdown_cell(cell_text(row[c], table.columns[c], "\u2013")) + " |";
+      }
+      out += "\n";
+    }
+    if (!table.note.empty()) out += "\n" + markdown_cell(visible(table.note)) + "\n";
+  }
+  if (!envelope.warnings.empty()) out += "\n### Warnings\n\n";
+  for (const auto& warning : envelope.warnings) {
+    out += "- " + markdown_cell(visible(warning.message)) +
+           (warning.count > 1 ? " (" + std::to_string(warning.count) + " times)" : std::string()) +
+           "\n";
+  }
+  out += "\n<sub>ergon " + envelope.version;
+  for (const auto& input : envelope.inputs) {
+    out += "; " + markdown_cell(visible(input.path)) + " (" + markdown_cell(visible(input.format)) +
+           ", " + std::to_string(input.bytes) + " bytes, XXH3 " + input.digest + ")";
+  }
+  return out + "</sub>\n";
+}
+
+std::string to_openmetrics(const Answer& answer, const Envelope& envelope) {
+  std::vector<std::pair<std::string, const Value*>> figures;
+  flatten(answer.data, "", figures);
+  std::string out =
+      "# TYPE ergon_build info\nergon_build_info{version=\"" + envelope.version + "\"} 1\n";
+  for (const auto& [path, value] : figures) {
+    double number = 0;
+    if (const auto* i = value->as_int()) {
+      number = static_cast<double>(*i);
+    } else if (const auto* d = value->as_double(); d != nullptr && std::isfinite(*d)) {
+      number = *d;
+    } else {
+      continue;  // unknown figures have no sample
+    }
+    const auto name = metric_name("ergon_" + answer.command + "_" + path);
+    out += "# TYPE " + name + " gauge\n" + name + " " + io::to_json(Value(number), 0) + "\n";
+  }
+  return out + "# EOF\n";
+}
+
+}  // namespace ergon::report

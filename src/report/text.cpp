@@ -1,0 +1,182 @@
+// Figures and foreign text as people see them.
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "ergon/io.hpp"
+
+namespace ergon::report {
+namespace {
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+};
+
+// The character at the start of well-formed UTF-8.
+Character first_character(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(text[i]));
+  };
+  const char32_t first = at(0);
+  if (first < 0x80) return {first, 1};
+  if (first < 0xe0) return {(first & 0x1fU) << 6U | (at(1) & 0x3fU), 2};
+  if (first < 0xf0) return {(first & 0x0fU) << 12U | (at(1) & 0x3fU) << 6U | (at(2) & 0x3fU), 3};
+  return {(first & 0x07U) << 18U | (at(1) & 0x3fU) << 12U | (at(2) & 0x3fU) << 6U | (at(3) & 0x3fU),
+          4};
+}
+
+bool is_between(char32_t c, char32_t low, char32_t high) { return c >= low && c <= high; }
+
+// Control characters, and those that change the direction of text or are not seen at all.
+bool is_hidden(char32_t c) {
+  return c < 0x20 || is_between(c, 0x7f, 0x9f) || is_between(c, 0x200b, 0x200f) ||
+         is_between(c, 0x2028, 0x202e) || is_between(c, 0x2060, 0x2069) || c == 0xfeff;
+}
+
+int width_of(char32_t c) {
+  if (is_between(c, 0x300, 0x36f)) return 0;
+  const bool wide = is_between(c, 0x1100, 0x115f) || is_between(c, 0x2e80, 0xa4cf) ||
+                    is_between(c, 0xac00, 0xd7a3) || is_between(c, 0xf900, 0xfaff) ||
+                    is_between(c, 0xfe30, 0xfe6f) || is_between(c, 0xff00, 0xff60) ||
+                    is_between(c, 0x1f300, 0x1faff) || is_between(c, 0x20000, 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+std::string escape_of(char32_t c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const int digits = c < 0x100 ? 2 : 4;
+  std::string out = c < 0x100 ? "\\x" : "\\u";
+  for (int i = digits - 1; i >= 0; --i)
+    out += kDigits[(c >> (4U * static_cast<unsigned>(i))) & 0xfU];
+  return out;
+}
+
+}  // namespace
+
+std::string number_text(double value, int significant) {
+  if (value == 0) return "0";
+  std::array<char, 64> text{};
+  const double size = std::fabs(value);
+  const bool exponent = size < 1e-6 || size >= 1e15;
+  if (exponent) {
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                   std::chars_format::scientific, std::max(0, significant - 1));
+    return {text.data(), end.ptr};
+  }
+  // Rounding may carry into another digit (9.9996 -> 10.00): count digits after rounding.
+  const auto rounded_to = [&](int decimals) {
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                   std::chars_format::fixed, decimals);
+    return std::string(text.data(), end.ptr);
+  };
+  const int magnitude = static_cast<int>(std::floor(std::log10(size)));
+  const int decimals = std::clamp(significant - 1 - magnitude, 0, 20);
+  auto shown = rounded_to(decimals);
+  if (decimals > 0 &&
+      std::fabs(std::strtod(shown.c_str(), nullptr)) >= std::pow(10.0, magnitude + 1)) {
+    shown = rounded_to(decimals - 1);
+  }
+  return shown;
+}
+
+std::string cell_text(const Value& value, const Column& column, std::string_view unknown) {
+  if (value.is_null()) return std::string(unknown);
+  if (const auto* b = value.as_bool()) return *b ? "yes" : "no";
+  if (const auto* i = value.as_int()) return std::to_string(*i);
+  if (const auto* d = value.as_double()) {
+    return std::isfinite(*d) ? number_text(*d, column.significant) : std::string(unknown);
+  }
+  if (const auto* s = value.as_string()) return visible(*s);
+  return visible(io::to_json(value, 0));
+}
+
+std::string visible(std::string_view text) {
+  std::string valid;
+  if (io::valid_utf8_prefix(text) != text.size()) {
+    valid = io::valid_utf8(text);
+    text = valid;
+  }
+  std::string out;
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    if (is_hidden(code)) {
+      out += escape_of(code);
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+std::string heading(const Column& column) {
+  return column.unit.empty() ? column.title : column.title + " (" + column.unit + ")";
+}
+
+int display_width(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    width += width_of(code);
+    text.remove_prefix(bytes);
+  }
+  return width;
+}
+
+std::string shortened(std::string_view text, int width, bool unicode) {
+  if (display_width(text) <= width) return std::string(text);
+  const std::string_view mark = unicode ? "\u2026" : "...";
+  const int room = std::max(0, width - (unicode ? 1 : 3));
+  // The end of a kernel's name tells variants apart as often as its start: two thirds to the start.
+  const int head_room = room - room / 3;
+  std::vector<std::size_t> starts;
+  std::vector<int> widths;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, bytes] = first_character(text.substr(at));
+    starts.push_back(at);
+    widths.push_back(width_of(code));
+    at += bytes;
+  }
+  std::size_t head = 0;
+  int used = 0;
+  while (head < starts.size() && used + widths[head] <= head_room) used += widths[head++];
+  std::size_t tail = starts.size();
+  while (tail > head && used + widths[tail - 1] <= room) used += widths[--tail];
+  const std::size_t head_end = head < starts.size() ? starts[head] : text.size();
+  const std::size_t tail_start = tail < starts.size() ? starts[tail] : text.size();
+  return std::string(text.substr(0, head_end)) + std::string(mark) +
+         std::string(text.substr(tail_start));
+}
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : visible(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace ergon::report
