@@ -7,12 +7,13 @@ import json
 import subprocess
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from samples import check, device, gpt2, kineto, stress  # noqa: E402
+from samples import check, device, gpt2, kineto, machine, stress  # noqa: E402
 
 SAMPLES = HERE.parent / "data" / "samples"
 NAMES = ("gpt2-medium-train-2gpu", "resnet50-infer-launch-bound", "llm-serve")
@@ -94,8 +95,8 @@ class CheckerSeesDamage(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        machine = gpt2.run(7, device.A100, gpt2.Config(layers=2, steps=1))
-        cls.document = parse(kineto.trace_text(machine, "small", "test"))
+        run = gpt2.run(7, device.A100, gpt2.Config(layers=2, steps=1))
+        cls.document = parse(kineto.trace_text(run, "small", "test"))
 
     def damaged(self, change):
         document = copy.deepcopy(self.document)
@@ -165,6 +166,19 @@ class Generator(unittest.TestCase):
         trace = check.Trace(parse(out.getvalue()))
         self.assertEqual(trace.run(), [])
         self.assertEqual(len(trace.gpu), 3000)
+
+    def test_a_full_queue_waits_for_collectives_of_other_ranks(self):
+        with unittest.mock.patch.object(machine, "QUEUE_LIMIT", 40):
+            run = gpt2.run(9, device.A100, gpt2.Config(layers=4, steps=2, ranks=3))
+        trace = check.Trace(parse(kineto.trace_text(run, "t", "n")))
+        self.assertEqual(trace.run(), [])
+        blocked = [e for e in trace.calls.values() if "Launch" in e["name"] and e["end"] - e["start"] > 300000]
+        self.assertGreater(len(blocked), 20)
+
+    def test_a_failing_program_raises(self):
+        m = machine.Machine(1, "t", device.A100, 1, lambda *_: None)
+        with self.assertRaises(ZeroDivisionError):
+            m.run([lambda: 1 // 0])
 
     def test_four_ranks_and_more_layers(self):
         trace = check.Trace(

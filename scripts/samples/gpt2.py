@@ -423,13 +423,13 @@ class Rank:
                 with t.op("aten::item", **{"Input type": [BF], "Input Dims": [[]]}):
                     with t.op("aten::_local_scalar_dense", **{"Input type": [BF], "Input Dims": [[]]}):
                         t.copy("DtoH (Device -> Pinned)", 2, COMPUTE)
-                        yield from t.synchronize(COMPUTE)
+                        t.synchronize(COMPUTE)
                 t.busy(140.0)
-        yield from t.synchronize()
+        t.synchronize()
 
 
 def run(seed, gpu, config=Config()):
     machine = Machine(seed, "gpt2", gpu, config.ranks, Noise)
     ranks = [Rank(machine, config, i) for i in range(config.ranks)]
-    machine.run([r.program() for r in ranks])
+    machine.run([r.program for r in ranks])
     return machine

@@ -241,7 +241,7 @@ class Server:
                 "aten::copy_", **{"Input type": ["long int", "long int", "Scalar"], "Input Dims": [[rows], [rows], []]}
             ):
                 self.t.copy("DtoH (Device -> Pinned)", 8 * rows, STREAM)
-                yield from self.t.synchronize(STREAM)
+                self.t.synchronize(STREAM)
 
     def _prefill(self):
         c, t = self.c, self.t
@@ -263,30 +263,30 @@ class Server:
                 [[rows, c.width]] * 2 + [[c.width], []],
                 [BF, BF, BF, "Scalar"],
             )
-            yield from self._sample(rows // c.prompt)
+            self._sample(rows // c.prompt)
 
     def _decode(self, step):
         c, t = self.c, self.t
         with t.annotate("execute_context_0(0)_generation_%d(%d)" % (c.sequences, c.sequences)):
             self._inputs(c.sequences)
             t.launch_graph(self._decode_graph(step), STREAM, 240.0)
-            yield from self._sample(c.sequences)
+            self._sample(c.sequences)
 
     def program(self):
         t, c = self.t, self.c
         for _ in range(c.phases):
             with t.annotate("prefill"):
                 for _ in range(c.prefill_passes):
-                    yield from self._prefill()
+                    self._prefill()
                     t.busy(420.0)
             with t.annotate("decode"):
                 for step in range(c.decode_steps):
-                    yield from self._decode(step)
+                    self._decode(step)
                     t.busy(350.0)
-        yield from t.synchronize()
+        t.synchronize()
 
 
 def run(seed, gpu, config=Config()):
     machine = Machine(seed, "llm", gpu, 1, Noise)
-    machine.run([Server(machine, config).program()])
+    machine.run([Server(machine, config).program])
     return machine

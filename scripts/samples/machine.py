@@ -1,9 +1,10 @@
 """Hosts, streams, events and collectives, run in program order: who launches when, what waits for what.
 
-A program is a generator of one process. It yields the GPU operations its host waits for and goes on when their times
-are known; so ranks that meet in a collective can wait for each other.
+Each process has a program. Where its host waits for GPU operations whose times another rank decides, it gives its turn
+away; one program runs at a time and turns go round in order, so that a run depends on nothing but the seed.
 """
 
+import threading
 from collections import deque
 
 from . import device
@@ -200,10 +201,7 @@ class Thread:
         p = self.process
         if len(p.launched) >= QUEUE_LIMIT:
             head = p.launched[-QUEUE_LIMIT]
-            if head.start is None:
-                p.machine.resolve()
-            if head.start is None:
-                raise RuntimeError("the launch queue fills while a collective is open: make the step smaller")
+            p.machine.wait_for([head])
             if head.start > self.now:
                 self.now = head.start + int(p.noise.uniform(1500, 4000))
                 call.dur = self.now - call.start
@@ -282,12 +280,12 @@ class Thread:
         )
 
     def synchronize(self, stream=None):
-        """Blocks the host until the stream (or all streams) ran dry. Use with `yield from`."""
+        """Blocks the host until the stream (or all streams) ran dry."""
         p = self.process
         call = self.call("cudaDeviceSynchronize" if stream is None else "cudaStreamSynchronize", 2.2)
         which = p.streams.values() if stream is None else [p.stream(stream)]
         ops = [s.last for s in which if s.last is not None]
-        yield ops
+        p.machine.wait_for(ops)
         done = max((o.end for o in ops), default=0)
         if done > self.now:
             self.now = done + int(p.noise.uniform(3200, 6500))
@@ -322,6 +320,7 @@ class Machine:
         self.shared = noise(seed, name, "shared")
         self.collectives = {}
         self.processes = []
+        self._turns, self._current = [], None
 
     def noise_of(self, rank):
         return self._noise(self.seed, self.name, rank)
@@ -332,24 +331,23 @@ class Machine:
         return p
 
     def run(self, programs):
-        """Advances the programs in turn; each waits until what it asked for is known."""
-        waiting = [(g, next(g, None)) for g in programs]
-        waiting = [(g, w) for g, w in waiting if w is not None]
-        while waiting:
-            self.resolve()
-            rest = []
+        """Runs the programs, in turns, until all have ended; raises what one of them raised."""
+        self._turns = [_Turn(program) for program in programs]
+        while any(t.alive for t in self._turns):
             moved = False
-            for g, ops in waiting:
-                if all(o.end is not None for o in ops):
+            for self._current in self._turns:
+                if self._current.alive and all(o.end is not None for o in self._current.waits_for):
                     moved = True
-                    ops = next(g, None)
-                    if ops is None:
-                        continue
-                rest.append((g, ops))
-            if not moved:
+                    self._current.go_on()
+            self.resolve()
+            if not moved and not any(t.alive and all(o.end is not None for o in t.waits_for) for t in self._turns):
                 raise RuntimeError("deadlock: a rank waits for a collective that another never reaches")
-            waiting = rest
+
+    def wait_for(self, ops):
+        """Returns when the operations have their times; called by the program whose turn it is."""
         self.resolve()
+        if any(o.end is None for o in ops):
+            self._current.give_away(ops)
 
     def resolve(self):
         """Gives times to all operations whose predecessors have theirs."""
@@ -382,3 +380,33 @@ class Machine:
         op.start = op.arrival
         op.end = max(m.arrival for m in op.group.members) + op.group.dur + 90 * process.device
         return True
+
+
+class _Turn:
+    """A program in a thread of its own that runs only between `go_on` and its next `give_away`."""
+
+    def __init__(self, program):
+        self.alive, self.waits_for, self._error = True, (), None
+        self._mine, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        threading.Thread(target=self._run, args=(program,), daemon=True).start()
+
+    def _run(self, program):
+        self._mine.acquire()
+        try:
+            program()
+        except BaseException as error:  # handed to the caller of go_on
+            self._error = error
+        self.alive = False
+        self._back.release()
+
+    def go_on(self):
+        self.waits_for = ()
+        self._mine.release()
+        self._back.acquire()
+        if self._error is not None:
+            raise self._error
+
+    def give_away(self, ops):
+        self.waits_for = ops
+        self._back.release()
+        self._mine.acquire()

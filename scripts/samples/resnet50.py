@@ -272,12 +272,12 @@ class Network:
                 with t.op("aten::item", **{"Input type": ["long int"], "Input Dims": [[b]]}):
                     with t.op("aten::_local_scalar_dense", **{"Input type": ["long int"], "Input Dims": [[b]]}):
                         t.copy("DtoH (Device -> Pinned)", 8 * b, STREAM)
-                        yield from t.synchronize(STREAM)
+                        t.synchronize(STREAM)
                 t.busy(60.0)
-        yield from t.synchronize()
+        t.synchronize()
 
 
 def run(seed, gpu, config=Config()):
     machine = Machine(seed, "resnet50", gpu, 1, Noise)
-    machine.run([Network(machine, config).program()])
+    machine.run([Network(machine, config).program])
     return machine
