@@ -85,4 +85,26 @@ ClockChain make_clock_chain(const Problem& problem, std::uint32_t gpu) {
   return c;
 }
 
+ClockChain rotated(const ClockChain& chain, std::uint32_t cut) {
+  ClockChain c;
+  c.switching = chain.switching;
+  c.first.push_back(0);
+  const auto n = static_cast<std::uint32_t>(chain.size());
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::uint32_t from = i + cut < n ? i + cut : i + cut - n;
+    for (std::uint32_t s = chain.first[from]; s < chain.first[from + 1]; ++s) {
+      c.clock_hz.push_back(chain.clock_hz[s]);
+      c.time_s.push_back(chain.time_s[s]);
+      c.energy_j.push_back(chain.energy_j[s]);
+      c.option.push_back(chain.option[s]);
+      c.position.push_back(i);
+    }
+    c.packs.push_back(chain.packs[from]);
+    c.first.push_back(static_cast<std::uint32_t>(c.clock_hz.size()));
+  }
+  link_equal_clocks(c);
+  find_run_ends(c);
+  return c;
+}
+
 }  // namespace ergon::plan

@@ -36,4 +36,7 @@ struct ClockChain {
 
 ClockChain make_clock_chain(const Problem& problem, std::uint32_t gpu);
 
+/// The same packs beginning with the one at position `cut`; nothing runs around its ends.
+ClockChain rotated(const ClockChain& chain, std::uint32_t cut);
+
 }  // namespace ergon::plan

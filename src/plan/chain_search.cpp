@@ -1,0 +1,146 @@
+// The Lagrangian bound of a span and the plans joined from passes at neighbouring prices.
+#include "chain_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "chain_dual.hpp"
+#include "chain_labels.hpp"
+
+namespace ergon::plan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Rounding of a sum over a long chain, relative to it.
+constexpr double kRounding = 1e-12;
+// Prices of the joined passes relative to the best one: dense around it, wide at the ends, where
+// they bound what is left to spend a lot or very little.
+constexpr std::array kPriceFactors = {1.0, 0.96, 1.04, 0.9, 1.1, 0.8, 1.25, 0.6, 1.6, 0.0, 50.0};
+
+}  // namespace
+
+SpanSearch::SpanSearch(const Span& span, const SearchLimits& limits)
+    : pricer_(span), limits_(limits), bound_(-kInfinity) {
+  plan_.spent.energy_j = kInfinity;
+}
+
+Spent SpanSearch::measure(const std::vector<std::uint32_t>& slots) const {
+  const Span& span = pricer_.span();
+  const ClockChain& c = pricer_.chain();
+  Spent sum = span.before;
+  for (std::uint32_t i = span.first; i <= span.last; ++i) {
+    if (i > span.first && c.before[slots[i]] != slots[i - 1]) {
+      sum.time_s += c.switching.time_s;
+      sum.energy_j += c.switching.energy_j;
+    }
+    if (i == span.first && span.source != kNoIndex) continue;
+    sum.time_s += c.time_s[slots[i]];
+    sum.energy_j += c.energy_j[slots[i]];
+  }
+  return {sum.time_s + span.after.time_s, sum.energy_j + span.after.energy_j};
+}
+
+Spent SpanSearch::keep(const std::vector<std::uint32_t>& slots) {
+  const Spent spent = measure(slots);
+  if (spent.time_s <= limits_.limit_s && spent.energy_j < plan_.spent.energy_j) {
+    plan_.spent = spent;
+    plan_.slots = slots;
+  }
+  return spent;
+}
+
+bool SpanSearch::closed(double cutoff_j) const {
+  const double best = std::min(cutoff_j, plan_.spent.energy_j);
+  return bound_ >= best - std::max(limits_.target_gap * std::max(bound_, 0.0), kRounding * best);
+}
+
+bool SpanSearch::price(double start) {
+  Pass pass;
+  std::vector<std::uint32_t> slots(pricer_.chain().size(), kNoIndex);
+  const auto cheapest = [&](Prices prices) -> std::optional<Priced> {
+    pricer_.forward(prices, pass);
+    const std::uint32_t end = pricer_.best_end(pass);
+    if (end == kNoIndex) return std::nullopt;
+    pricer_.trace_forward(pass, end, slots);
+    return Priced{.value = pricer_.end_value(pass, end), .spent = keep(slots)};
+  };
+  const Dual dual = maximise_dual(cheapest, limits_.limit_s, start);
+  bound_ = dual.feasible ? dual.bound_j : kInfinity;
+  price_ = dual.price;
+  fastest_s_ = dual.fastest_s;
+  return dual.feasible;
+}
+
+void SpanSearch::join() {
+  const Span& span = pricer_.span();
+  const ClockChain& c = pricer_.chain();
+  const double limit = limits_.limit_s;
+  ends_.resize(kPriceFactors.size());
+  for (std::size_t g = 0; g < ends_.size(); ++g)
+    pricer_.backward({.price = price_ * kPriceFactors[g]}, ends_[g]);
+
+  struct Join {
+    double energy_j = kInfinity;
+    double price = 0;
+    std::size_t end = 0;
+    std::uint32_t at = kNoIndex;  // slot, or position of a change
+    bool change = false;
+  } best;
+  best.energy_j = plan_.spent.energy_j;
+  Pass ahead;
+  for (const double factor : kPriceFactors) {
+    const double price = price_ * factor;
+    pricer_.forward({.price = price}, ahead);
+    for (std::size_t g = 0; g < ends_.size(); ++g) {
+      const Pass& end = ends_[g];
+      const double end_price = end.prices.price;
+      const auto scan = [&](const double* v, const double* t, const double* w, const double* u,
+                            std::uint32_t from, std::uint32_t to, bool change) {
+        for (std::uint32_t k = from; k < to; ++k) {
+          const double energy = (v[k] - price * t[k]) + (w[k] - end_price * u[k]);
+          if (energy < best.energy_j && t[k] + u[k] <= limit)
+            best = {.energy_j = energy, .price = price, .end = g, .at = k, .change = change};
+        }
+      };
+      scan(ahead.value.data(), ahead.time_s.data(), end.value.data(), end.time_s.data(),
+           c.first[span.first], c.first[span.last + 1], false);
+      scan(ahead.hub_value.data(), ahead.hub_time_s.data(), end.hub_value.data(),
+           end.hub_time_s.data(), span.first, span.last, true);
+    }
+  }
+  if (best.at == kNoIndex) return;
+  std::vector<std::uint32_t> slots(c.size(), kNoIndex);
+  pricer_.forward({.price = best.price}, ahead);
+  if (best.change) {
+    pricer_.trace_forward(ahead, pricer_.hub_slot(ahead, best.at), slots);
+    pricer_.trace_backward_change(ends_[best.end], best.at, slots);
+  } else {
+    pricer_.trace_forward(ahead, best.at, slots);
+    pricer_.trace_backward(ends_[best.end], best.at, slots);
+  }
+  keep(slots);
+}
+
+void SpanSearch::search_labels(double cutoff_j) {
+  const double incumbent = std::min(cutoff_j, plan_.spent.energy_j);
+  const std::size_t positions = pricer_.span().last - pricer_.span().first + 1;
+  const std::size_t width = std::max<std::size_t>(64, limits_.labels / positions);
+  const double target = std::max(limits_.target_gap, kRounding);
+  LabelSearch search(pricer_, ends_, 0, limits_.limit_s);
+  double best = incumbent;
+  // A narrow sweep first: the better plan it finds makes the wide one cheaper.
+  for (const std::size_t w : {width / 8, width}) {
+    search.run(best, target, w);
+    best = search.incumbent_j();
+    if (search.improved()) {
+      std::vector<std::uint32_t> slots(pricer_.chain().size(), kNoIndex);
+      search.write_plan(slots);
+      keep(slots);
+    }
+    bound_ = std::max(bound_, std::min(search.bound_of_dropped(), best * (1 - target)));
+    if (search.bound_of_dropped() >= best * (1 - target)) break;
+  }
+}
+
+}  // namespace ergon::plan

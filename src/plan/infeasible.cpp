@@ -1,0 +1,32 @@
+// The errors of every optimiser when no plan meets the deadline.
+#include "infeasible.hpp"
+
+#include <cstdio>
+
+namespace ergon::plan {
+namespace {
+
+// Digits enough for the figure to be used as the next deadline (feasible has a tolerance of 1e-9).
+std::string seconds(double s) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.12g s", s);
+  return text;
+}
+
+}  // namespace
+
+Error too_early(double deadline_s, const Evaluation& nearest) {
+  return Error{
+      .code = Errc::kInfeasible,
+      .message = "no plan ends within " + seconds(deadline_s),
+      .hint = "the fastest plan takes " + seconds(nearest.time_s) + ": allow at least that",
+      .figures = {{"nearest.time_s", nearest.time_s}, {"nearest.energy_j", nearest.energy_j}}};
+}
+
+Error no_plan_at_all() {
+  return Error{.code = Errc::kInfeasible,
+               .message = "no plan keeps every run of one clock as long as switch.min_run_s",
+               .hint = "give the packs a common clock, or lower switch.min_run_s"};
+}
+
+}  // namespace ergon::plan
