@@ -39,6 +39,33 @@ class ByteSource {
 Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
 /// A source over bytes in memory (tests, fuzzing), decompressed in the same way.
 std::unique_ptr<ByteSource> memory_source(std::string_view bytes, std::string name = "memory");
+/// A source over the bytes of another one, which must outlive it: decompresses a compressed member
+/// of an archive.
+Result<std::unique_ptr<ByteSource>> nested_source(ByteSource& outer, std::string name);
+/// The same bytes with `head`, already read from `source`, in front. record() is that of `source`,
+/// which must outlive the result.
+std::unique_ptr<ByteSource> prefixed_source(std::string head, ByteSource& source);
+
+/// The files of a tar archive, in order (POSIX ustar, GNU long names, pax paths).
+class TarReader {
+ public:
+  /// True where the first 512 bytes of an input are a tar header.
+  static bool looks_like(std::string_view head);
+  /// `source` must outlive the reader.
+  explicit TarReader(ByteSource& source);
+  ~TarReader();
+  TarReader(const TarReader&) = delete;
+  TarReader& operator=(const TarReader&) = delete;
+  /// The name of the next plain file; nullopt at the end. kMalformedInput for a damaged header.
+  Result<std::optional<std::string>> next();
+  /// The bytes of the file that next() named; what is left of them is skipped by the next next().
+  ByteSource& member();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// The whole input, uncompressed; kMalformedInput above `limit` bytes.
 Result<std::string> read_all(ByteSource& source, std::size_t limit = std::size_t{1} << 30);
 

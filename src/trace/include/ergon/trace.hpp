@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,8 @@ struct Track {
   std::int64_t context = -1;  ///< -1: not recorded
   std::int64_t stream = -1;
   StringId name = 0;  ///< thread name, when the trace has it
+  StringId process_name =
+      0;  ///< of the pid (GPU tracks: the device) under which the trace files it
 };
 
 /// A GPU as the trace describes it (`deviceProperties`); empty name and 0 where unknown.
@@ -63,11 +67,13 @@ struct Distributed {
   std::string backend;
 };
 
+/// What was left out of the input, or mended, by kind.
 struct Skipped {
   std::string reason;  ///< "bad_utf8", "no_duration", "truncated", ...: stable words, listed in
                        ///< docs/formats/kineto.md
   std::uint64_t count = 0;
-  std::uint64_t first_offset = 0;
+  std::uint64_t first_offset = 0;  ///< into the uncompressed bytes
+  bool damage = true;  ///< false: sound, but nothing that this table holds (flows, counters, ...)
 };
 
 /// Fixed-size blocks instead of one growing array: appending never copies, so the peak is the size.
@@ -76,7 +82,7 @@ class Column {
  public:
   static constexpr std::size_t kBlock = std::size_t{1} << 14;
   void push_back(T v) {
-    if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<T[]>(kBlock));
+    if (size_ % kBlock == 0) blocks_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
     blocks_.back()[size_ % kBlock] = v;
     ++size_;
   }
@@ -90,11 +96,29 @@ class Column {
   std::size_t size_ = 0;
 };
 
+/// A column in which few events have a value, sorted by event.
+class SparseColumn {
+ public:
+  struct Entry {
+    EventId event = kNoEvent;
+    std::int64_t value = 0;
+  };
+  /// Events in ascending order.
+  void push_back(EventId event, std::int64_t value) { entries_.push_back({event, value}); }
+  [[nodiscard]] std::optional<std::int64_t> get(EventId event) const;
+  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 /// Interned strings; id 0 is "".
 class StringPool {
  public:
   StringPool();
   StringId intern(std::string_view text);
+  /// Keeps the strings `kept`, which get the ids 1, 2, ... in that order; all other ids end.
+  void renumber(std::span<const StringId> kept);
   [[nodiscard]] std::string_view view(StringId id) const { return views_[id]; }
   [[nodiscard]] std::size_t size() const { return views_.size(); }
 
@@ -118,6 +142,11 @@ struct EventTable {
       external_id;  ///< links GPU work to the host operator that launched it; -1: none
   Column<StringId>
       detail;  ///< interned text of the arguments that matter, as one JSON object; 0: none
+
+  SparseColumn sequence;        ///< "Sequence number" of host operators: a backward operator has
+                                ///< that of its forward operator
+  SparseColumn forward_thread;  ///< "Fwd thread id" of host operators, where above 0
+  SparseColumn collective_seq;  ///< "Seq" of communication kernels and operators
 
   StringPool strings;
   std::vector<Track> tracks;
@@ -153,8 +182,13 @@ struct ReadTimings {
 
 /// Reads a trace of any known format; damaged files as far as they make sense (see
 /// EventTable::skipped). kMalformedInput (byte offset, what was expected) when nothing usable is
-/// found.
+/// found, and for an archive of several files.
 Result<EventTable> read_trace(io::ByteSource& source, const ReadOptions& options = {},
                               ReadTimings* timings = nullptr);
+/// The same, and every file of a tar archive (compressed or not) as a table of its own, ordered by
+/// rank, then by name. A member that is no trace is an error if it is named like one (.json,
+/// .json.gz, .json.zst), and left alone otherwise.
+Result<std::vector<EventTable>> read_traces(io::ByteSource& source, const ReadOptions& options = {},
+                                            ReadTimings* timings = nullptr);
 
 }  // namespace ergon::trace

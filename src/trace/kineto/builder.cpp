@@ -1,0 +1,355 @@
+// Rows from raw events.
+#include "builder.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "number.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace ergon::trace::kineto {
+
+namespace {
+
+constexpr std::size_t kRecentTracks = 64;
+constexpr std::size_t kCachedDetails = 4096;
+// Longer raw text is not cached: the cache has a bound.
+constexpr std::size_t kLongestCached = 1024;
+constexpr Nanos kLatest = kTimeLimit;
+constexpr std::uint32_t kNoTrack = 0xffffffffU;
+
+std::size_t mix(std::int64_t a, std::int64_t b, std::int64_t c) {
+  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+  std::uint64_t h = u(a) * 0x9e3779b97f4a7c15U ^ u(b) * 0xc2b2ae3d27d4eb4fU ^ u(c);
+  h ^= h >> 29U;
+  return h * 0x165667b19e3779f9U >> 20U;
+}
+
+}  // namespace
+
+std::size_t Builder::TrackKeyHash::operator()(const TrackKey& key) const {
+  return mix(key.group, key.line, key.context * 2 + (key.gpu ? 1 : 0));
+}
+
+Builder::Builder(EventTable& table)
+    : table_(table), recent_(kRecentTracks, {TrackKey{}, kNoTrack}), details_(kCachedDetails) {}
+
+void Builder::skip(std::string_view reason, std::uint64_t offset, bool damage,
+                   std::uint64_t count) {
+  const auto it = std::ranges::find(table_.skipped, reason, &Skipped::reason);
+  if (it == table_.skipped.end()) {
+    table_.skipped.push_back({std::string(reason), count, offset, damage});
+  } else {
+    it->count += count;
+    it->first_offset = std::min(it->first_offset, offset);
+  }
+}
+
+void Builder::count_repairs(const Repairs& repairs, const Place& offset) {
+  if (repairs.bad_utf8) skip("bad_utf8", offset);
+  if (repairs.control) skip("control_character", offset);
+  if (repairs.bad_escape) skip("bad_escape", offset);
+}
+
+StringId Builder::text_of(const RawText& text, const Place& offset) {
+  if (text.plain) return table_.strings.intern(text.text);
+  scratch_.clear();
+  count_repairs(append_clean(scratch_, text.text), offset);
+  return table_.strings.intern(scratch_);
+}
+
+StringId Builder::detail_text(const RawEvent& event, Family family, const Place& offset) {
+  std::array<std::string_view, kDetails.size()> values{};
+  for (std::size_t i = 0; i < event.details; ++i) {
+    values[event.detail[i].index] = event.detail[i].text;
+  }
+  Repairs repairs;
+  scratch_ = "{";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty() || (kDetails[i].families & bit(family)) == 0) continue;
+    const std::size_t before = scratch_.size();
+    if (before > 1) scratch_.push_back(',');
+    append_quoted(scratch_, kDetails[i].key);
+    scratch_.push_back(':');
+    if (!append_compact(scratch_, values[i], repairs)) {
+      scratch_.resize(before);
+      skip("bad_argument", offset);
+    }
+  }
+  count_repairs(repairs, offset);
+  scratch_.push_back('}');
+  return scratch_.size() > 2 ? table_.strings.intern(scratch_) : 0;
+}
+
+StringId Builder::detail_of(const RawEvent& event, Family family, const Place& offset) {
+  if (event.details == 0 || family == Family::kOther) return 0;
+  // The raw text from the first to the last of the arguments tells one detail from another, as long
+  // as its first argument is the same; what stands between them only costs misses.
+  const RawDetail& first = event.detail[0];
+  const RawDetail& last = event.detail[event.details - 1U];
+  const auto size =
+      static_cast<std::size_t>(last.text.data() + last.text.size() - first.text.data());
+  if (size > kLongestCached) return detail_text(event, family, offset);
+  const std::string_view raw(first.text.data(), size);
+  const auto id = static_cast<std::uint16_t>(first.index << 8U | static_cast<unsigned>(family));
+  const std::uint64_t hash = XXH3_64bits_withSeed(raw.data(), raw.size(), id);
+  CachedDetail& cached = details_[hash % kCachedDetails];
+  if (cached.hash == hash && cached.first == id && cached.raw == raw) return cached.id;
+  const std::size_t damages = table_.skipped.size();
+  const StringId text = detail_text(event, family, offset);
+  // Damage is counted each time it is seen.
+  if (table_.skipped.size() == damages) {
+    cached.hash = hash;
+    cached.first = id;
+    cached.raw = raw;
+    cached.id = text;
+  }
+  return text;
+}
+
+std::int64_t Builder::id_of(const RawEvent& event, Field field, const Place& offset) {
+  const RawId& id = field == Field::kProcess ? event.process : event.thread;
+  if (!event.is(field) || (event.bad & bit(field)) != 0) return -1;
+  if (id.text.empty()) return id.number;
+  std::string text;
+  count_repairs(append_clean(text, id.text), offset);
+  // Text stands for a negative number that no real id has.
+  const auto number = -static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()) >> 2U) -
+                      (std::int64_t{1} << 32U);
+  text_ids_.emplace(number, std::move(text));
+  return number;
+}
+
+std::uint32_t Builder::track_of(const RawEvent& event, const Category& category,
+                                const Place& offset) {
+  TrackKey key;
+  key.gpu = category.gpu;
+  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
+  if (key.gpu) {
+    key.group = usable(Field::kDevice) ? event.device : id_of(event, Field::kProcess, offset);
+    key.line = usable(Field::kStream) ? event.stream : id_of(event, Field::kThread, offset);
+    key.context = usable(Field::kContext) ? event.context : -1;
+    if (key.line == 0xffffffff) key.line = -1;
+  } else {
+    key.group = id_of(event, Field::kProcess, offset);
+    key.line = id_of(event, Field::kThread, offset);
+  }
+  auto& [recent_key, recent_track] = recent_[mix(key.group, key.line, key.context) % kRecentTracks];
+  if (recent_track != kNoTrack && recent_key == key) return recent_track;
+  const auto [it, added] = tracks_.try_emplace(key, static_cast<std::uint32_t>(tracks_.size()));
+  if (added) {
+    Track track;
+    track.gpu = key.gpu;
+    if (key.gpu) {
+      const bool small = key.group >= -1 && key.group <= 0x7fffffff;
+      track.process = -1;
+      track.device = small ? static_cast<std::int32_t>(key.group) : -1;
+      track.context = key.context;
+      track.stream = key.line;
+    } else {
+      track.process = key.group;
+      track.thread = key.line;
+    }
+    table_.tracks.push_back(track);
+    calls_api_.push_back(false);
+  }
+  recent_key = key;
+  recent_track = it->second;
+  return it->second;
+}
+
+bool Builder::start_usable(const RawEvent& event, const Place& offset) {
+  if (!event.is(Field::kStart)) {
+    skip("no_time", offset);
+  } else if ((event.bad & bit(Field::kStart)) != 0) {
+    skip("bad_time", offset);
+  } else if (event.start < kEarliest || event.start > kLatest) {
+    skip("time_out_of_range", offset);
+  } else {
+    return true;
+  }
+  return false;
+}
+
+Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
+  const bool categorised = event.category != kNoCategory;
+  const CategoryId id = categorised ? event.category : kUnknownCategory;
+  const Category& category = kCategories[id];
+  if (id != kUnknownCategory) ++known_;
+  Half row;
+  row.kind = category.kind;
+  row.time = event.start;
+  row.track = track_of(event, category, offset);
+  if (row.kind == EventKind::kApi) calls_api_[row.track] = true;
+  row.name = event.is(Field::kName) ? text_of(event.name, offset) : 0;
+  row.detail = detail_of(event, category.family, offset);
+  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
+  if (usable(Field::kCorrelation) && event.correlation != 0xffffffff) {
+    row.correlation = event.correlation;
+  }
+  if (usable(Field::kExternalId)) row.external_id = event.external_id;
+  return row;
+}
+
+void Builder::append(const Half& row, Nanos duration) {
+  table_.start_ns.push_back(row.time);
+  table_.duration_ns.push_back(duration);
+  table_.name.push_back(row.name);
+  table_.kind.push_back(row.kind);
+  table_.track.push_back(row.track);
+  table_.correlation.push_back(row.correlation);
+  table_.external_id.push_back(row.external_id);
+  table_.detail.push_back(row.detail);
+}
+
+void Builder::add_complete(const RawEvent& event, const Place& offset) {
+  if (!start_usable(event, offset)) return;
+  if (!event.is(Field::kDuration)) return skip("no_duration", offset);
+  if ((event.bad & bit(Field::kDuration)) != 0) return skip("bad_duration", offset);
+  Nanos duration = event.duration;
+  if (duration > kLongest) return skip("time_out_of_range", offset);
+  if (duration < 0) {
+    // Clocks of two devices against each other; the event itself did happen.
+    skip("negative_duration", offset);
+    duration = 0;
+  }
+  ++complete_;
+  const auto id = static_cast<EventId>(table_.size());
+  append(row_of(event, offset), duration);
+  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
+  if (usable(Field::kSequence)) table_.sequence.push_back(id, event.sequence);
+  if (usable(Field::kForwardThread) && event.forward_thread > 0) {
+    table_.forward_thread.push_back(id, event.forward_thread);
+  }
+  if (usable(Field::kCollectiveSeq)) table_.collective_seq.push_back(id, event.collective_seq);
+}
+
+void Builder::add_half(const RawEvent& event, const Place& offset) {
+  if (!start_usable(event, offset)) return;
+  Half half = row_of(event, offset);
+  half.end = event.phase == 'E';
+  half.offset = offset;
+  halves_.push_back(half);
+}
+
+void Builder::add_metadata(const RawEvent& event, const Place& offset) {
+  if (!event.is(Field::kMetaName)) return;
+  const std::string_view what = event.name.text;
+  const bool thread = what == "thread_name";
+  if (!event.is(Field::kName) || (!thread && what != "process_name")) return;
+  std::string name;
+  count_repairs(append_clean(name, event.meta_name.text), offset);
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  const std::int64_t pid = id_of(event, Field::kProcess, offset);
+  std::string& kept =
+      thread ? thread_names_[{pid, id_of(event, Field::kThread, offset)}] : process_names_[pid];
+  // Kineto names some threads twice: the longer name says more. The order in the file must not
+  // matter.
+  if (name.size() != kept.size() ? name.size() > kept.size() : name > kept) kept = std::move(name);
+}
+
+void Builder::add(const RawEvent& event, const Place& offset) {
+  switch (event.phase) {
+    case 'X':
+      return add_complete(event, offset);
+    case 'B':
+    case 'E':
+      return add_half(event, offset);
+    case 'M':
+      return add_metadata(event, offset);
+    default:
+      break;
+  }
+  Count& count = other_phases_[static_cast<unsigned char>(event.phase) & 0x7fU];
+  if (count.count++ == 0) count.first_offset = offset;
+}
+
+void Builder::match_halves() {
+  // By track, then time; the file's order among equal times is the nesting that was recorded.
+  std::ranges::stable_sort(halves_, [](const Half& a, const Half& b) {
+    return a.track != b.track ? a.track < b.track : a.time < b.time;
+  });
+  std::vector<const Half*> open;
+  const auto drop_open = [&] {
+    for (const Half* half : open) skip("unmatched_begin", half->offset);
+    open.clear();
+  };
+  for (std::size_t i = 0; i < halves_.size(); ++i) {
+    const Half& half = halves_[i];
+    if (i > 0 && halves_[i - 1].track != half.track) drop_open();
+    if (!half.end) {
+      open.push_back(&half);
+    } else if (open.empty()) {
+      skip("unmatched_end", half.offset);
+    } else {
+      const Nanos duration = half.time - open.back()->time;
+      ++complete_;
+      append(*open.back(), duration);
+      open.pop_back();
+    }
+  }
+  drop_open();
+  halves_ = {};
+}
+
+void Builder::complete_tracks() {
+  std::map<std::pair<std::int32_t, std::int64_t>, std::vector<std::int64_t>> contexts;
+  std::vector<std::int64_t> launching;
+  for (std::size_t i = 0; i < table_.tracks.size(); ++i) {
+    const Track& track = table_.tracks[i];
+    if (track.gpu && track.context != -1) {
+      contexts[{track.device, track.stream}].push_back(track.context);
+    }
+    if (!track.gpu && calls_api_[i]) launching.push_back(track.process);
+  }
+  std::ranges::sort(launching);
+  const auto repeated = std::ranges::unique(launching);
+  launching.erase(repeated.begin(), repeated.end());
+  const auto name_of = [](const auto& names, const auto& key) {
+    const auto it = names.find(key);
+    return it == names.end() ? std::string_view{} : std::string_view(it->second);
+  };
+  for (Track& track : table_.tracks) {
+    const std::int64_t pid = track.gpu ? track.device : track.process;
+    const std::int64_t tid = track.gpu ? track.stream : track.thread;
+    std::string_view name = name_of(thread_names_, std::pair{pid, tid});
+    if (name.empty() && !track.gpu) name = name_of(text_ids_, tid);
+    track.name = table_.strings.intern(name);
+    std::string_view process = name_of(process_names_, pid);
+    if (process.empty() && !track.gpu) process = name_of(text_ids_, pid);
+    track.process_name = table_.strings.intern(process);
+    if (!track.gpu) continue;
+    if (launching.size() == 1) track.process = launching.front();
+    // Annotations carry no context: they belong to the stream of that number if there is one.
+    const auto known = contexts.find({track.device, track.stream});
+    if (track.context == -1 && known != contexts.end() && known->second.size() == 1) {
+      track.context = known->second.front();
+    }
+  }
+}
+
+void Builder::finish() {
+  match_halves();
+  complete_tracks();
+  const auto report = [this](std::string_view phases, std::string_view reason, bool damage) {
+    for (const char phase : phases) {
+      Count& c = other_phases_[static_cast<unsigned char>(phase)];
+      if (c.count > 0) skip(reason, c.first_offset, damage, c.count);
+      c = {};
+    }
+  };
+  report("stf", "flow", false);
+  report("iIRn", "instant", false);
+  report("C", "counter", false);
+  report("beSTpF", "async", false);
+  report("NOD(v)VPc", "object", false);
+  report(std::string_view("\0", 1), "no_phase", true);
+  for (std::size_t phase = 0; phase < other_phases_.size(); ++phase) {
+    const Count& c = other_phases_[phase];
+    if (c.count > 0) skip("unknown_phase", c.first_offset, true, c.count);
+  }
+}
+
+}  // namespace ergon::trace::kineto

@@ -1,0 +1,97 @@
+// Numbers of a trace as text: integers and decimal microseconds, never through double.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "bytes.hpp"
+#include "ergon/base.hpp"
+
+namespace ergon::trace::kineto {
+
+/// Limits of a time and of a duration: the difference of two times plus a duration fits 63 bits.
+inline constexpr Nanos kTimeLimit = Nanos{1} << 62;
+inline constexpr Nanos kEarliest = -(Nanos{1} << 60);
+inline constexpr Nanos kLongest = Nanos{1} << 61;
+
+/// A decimal number of microseconds (sign, fraction, exponent allowed) in nanoseconds, rounded to
+/// the nearest, halves away from zero. nullopt for anything else, and beyond kTimeLimit.
+std::optional<Nanos> parse_microseconds(std::string_view text);
+/// A decimal integer; also with a zero fraction or a whole exponent ("7.0", "1e3"). Values up to
+/// 2^64 - 1 keep their 64 bits. nullopt for anything else.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// End of the bare token (number, true, NaN, ...) at `p`.
+inline const char* token_end(const char* p, const char* end) {
+  while (p < end && *p != ',' && *p != '}' && *p != ']' && !is_space(*p) && *p != '"' &&
+         *p != ':' && *p != '{' && *p != '[') {
+    ++p;
+  }
+  return p;
+}
+
+/// Reads the common spelling of an integer at `p` and moves behind it; false (p unmoved) where the
+/// spelling is another.
+inline bool fast_integer(const char*& p, std::int64_t& value) {
+  const char* q = p;
+  const bool negative = *q == '-';
+  q += negative ? 1 : 0;
+  std::uint64_t word = load64(q);
+  unsigned n = leading_digits(word);
+  if (n == 0) return false;
+  std::uint64_t v = digits_value(word, n);
+  q += n;
+  if (n == 8) {
+    word = load64(q);
+    n = leading_digits(word);
+    if (n == 8) return false;
+    if (n > 0) {
+      constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+      v = v * kPowers[n] + digits_value(word, n);
+      q += n;
+    }
+  }
+  if (*q == '.' || *q == 'e' || *q == 'E') return false;
+  value = negative ? -static_cast<std::int64_t>(v) : static_cast<std::int64_t>(v);
+  p = q;
+  return true;
+}
+
+/// The same for microseconds with up to three decimals.
+inline bool fast_microseconds(const char*& p, Nanos& value) {
+  constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+  const char* q = p;
+  std::uint64_t word = load64(q);
+  unsigned n = leading_digits(word);
+  if (n == 0) return false;
+  std::uint64_t v = digits_value(word, n);
+  q += n;
+  if (n == 8) {
+    word = load64(q);
+    n = leading_digits(word);
+    if (n == 8) {
+      v = v * 100000000 + digits_value(word, 8);
+      q += 8;
+      if (is_digit(*q)) return false;
+    } else if (n > 0) {
+      v = v * kPowers[n] + digits_value(word, n);
+      q += n;
+    }
+  }
+  // Now at most 16 digits: a million times less than what overflows below.
+  std::uint64_t ns = v * 1000;
+  if (*q == '.') {
+    word = load64(q + 1);
+    n = leading_digits(word);
+    if (n == 0 || n > 3) return false;
+    ns += digits_value(word, n) * kPowers[3 - n];
+    q += 1 + n;
+  }
+  if (*q == 'e' || *q == 'E' || *q == '.') return false;
+  if (ns > static_cast<std::uint64_t>(kTimeLimit)) return false;
+  value = static_cast<Nanos>(ns);
+  p = q;
+  return true;
+}
+
+}  // namespace ergon::trace::kineto

@@ -1,0 +1,38 @@
+// The event scanner: from the window's bytes to one RawEvent after the other.
+#pragma once
+#include "event.hpp"
+#include "shapes.hpp"
+
+namespace ergon::trace::kineto {
+
+class EventScanner {
+ public:
+  /// `remember` false: never uses what it has seen before (slower, the same events; for tests).
+  explicit EventScanner(bool remember = true) : remember_(remember) {}
+
+  /// Reads the event that starts at or after `p`, which lies between two events of an array.
+  /// kEvent, kEndOfArray: `p` is behind it. kNeedMore: `p` unmoved. kBad: `p` is where the text is
+  /// no longer an event, reason() says why.
+  Scan next(const char*& p, const char* end, RawEvent& event);
+  [[nodiscard]] const char* reason() const { return reason_; }
+
+ private:
+  Scan scan(const char*& p, const char* end, RawEvent& event);
+  Scan take(const char*& p, const char* end, const Step& step, RawEvent& event);
+  Scan bad(const char* reason) {
+    reason_ = reason;
+    return Scan::kBad;
+  }
+
+  Shapes shapes_;
+  bool remember_;
+  const char* reason_ = "";
+};
+
+/// The end of the array or object at `p`. kEvent: `p` is behind it. kBad: brackets do not match, or
+/// nest deeper than kDeepest.
+inline constexpr std::size_t kDeepest = 512;
+enum class Balance : std::uint8_t { kClosed, kNeedMore, kMismatch, kTooDeep };
+Balance skip_balanced(const char*& p, const char* end);
+
+}  // namespace ergon::trace::kineto

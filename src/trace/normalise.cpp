@@ -1,0 +1,207 @@
+// Sorting a table that is nearly sorted: count by track, check, repair where needed, gather.
+#include "normalise.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+namespace ergon::trace {
+
+namespace {
+
+using Order = std::vector<EventId>;
+
+// Where a sparse column has an entry: rank of an event among those that have one.
+class SparseIndex {
+ public:
+  SparseIndex(const SparseColumn& column, std::size_t events) : entries_(column.entries()) {
+    if (entries_.empty()) return;
+    words_.resize(events / 64 + 1);
+    before_.resize(words_.size());
+    for (const auto& entry : entries_) words_[entry.event / 64] |= bit_of(entry.event);
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      before_[i] = count;
+      count += static_cast<std::uint32_t>(std::popcount(words_[i]));
+    }
+  }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] const SparseColumn::Entry* find(EventId event) const {
+    if (entries_.empty()) return nullptr;
+    const std::uint64_t word = words_[event / 64];
+    if ((word & bit_of(event)) == 0) return nullptr;
+    const std::uint64_t lower = word & (bit_of(event) - 1);
+    return &entries_[before_[event / 64] + static_cast<std::size_t>(std::popcount(lower))];
+  }
+  [[nodiscard]] std::int64_t value(EventId event) const {
+    const auto* entry = find(event);
+    return entry == nullptr ? std::numeric_limits<std::int64_t>::min() : entry->value;
+  }
+
+ private:
+  static std::uint64_t bit_of(EventId event) { return std::uint64_t{1} << (event % 64); }
+  std::span<const SparseColumn::Entry> entries_;
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> before_;
+};
+
+// Maps every track to its place among the tracks in canonical order; equal tracks share one.
+std::vector<std::uint32_t> order_tracks(EventTable& table) {
+  const auto key = [&table](const Track& t) {
+    return std::tuple(t.gpu, t.process, t.thread, t.device, t.context, t.stream,
+                      table.strings.view(t.name), table.strings.view(t.process_name));
+  };
+  std::vector<std::uint32_t> order(table.tracks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return key(table.tracks[a]) < key(table.tracks[b]);
+  });
+  std::vector<std::uint32_t> place(order.size());
+  std::vector<Track> tracks;
+  for (const std::uint32_t old : order) {
+    const Track& track = table.tracks[old];
+    if (tracks.empty() || key(tracks.back()) != key(track)) tracks.push_back(track);
+    place[old] = static_cast<std::uint32_t>(tracks.size() - 1);
+  }
+  table.tracks = std::move(tracks);
+  return place;
+}
+
+class EventOrder {
+ public:
+  explicit EventOrder(const EventTable& table)
+      : t_(table),
+        sequence_(table.sequence, table.size()),
+        forward_(table.forward_thread, table.size()),
+        collective_(table.collective_seq, table.size()) {}
+
+  // Events of one track.
+  bool operator()(EventId a, EventId b) const {
+    if (t_.start_ns[a] != t_.start_ns[b]) return t_.start_ns[a] < t_.start_ns[b];
+    if (t_.duration_ns[a] != t_.duration_ns[b]) return t_.duration_ns[a] > t_.duration_ns[b];
+    return content(a, b);
+  }
+
+ private:
+  [[nodiscard]] bool content(EventId a, EventId b) const {
+    if (t_.kind[a] != t_.kind[b]) return t_.kind[a] < t_.kind[b];
+    if (t_.correlation[a] != t_.correlation[b]) return t_.correlation[a] < t_.correlation[b];
+    if (t_.external_id[a] != t_.external_id[b]) return t_.external_id[a] < t_.external_id[b];
+    if (t_.name[a] != t_.name[b]) return t_.name_of(a) < t_.name_of(b);
+    if (t_.detail[a] != t_.detail[b]) return t_.detail_of(a) < t_.detail_of(b);
+    const auto rest = [this](EventId e) {
+      return std::tuple(sequence_.value(e), forward_.value(e), collective_.value(e));
+    };
+    return rest(a) < rest(b);
+  }
+
+  const EventTable& t_;
+  SparseIndex sequence_;
+  SparseIndex forward_;
+  SparseIndex collective_;
+};
+
+// Insertion while it is cheap, which it is for nearly all traces; else a full sort.
+void sort_range(std::span<EventId> ids, const EventOrder& before) {
+  std::size_t budget = 8 * ids.size() + 64;
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    const EventId id = ids[i];
+    std::size_t j = i;
+    while (j > 0 && before(id, ids[j - 1])) {
+      ids[j] = ids[j - 1];
+      --j;
+      if (--budget == 0) break;
+    }
+    ids[j] = id;
+    if (budget == 0) {
+      std::ranges::sort(ids, before);
+      return;
+    }
+  }
+}
+
+Order order_events(const EventTable& table, const std::vector<std::uint32_t>& place) {
+  std::vector<std::size_t> first(table.tracks.size() + 1);
+  for (EventId e = 0; e < table.size(); ++e) ++first[place[table.track[e]] + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
+  Order order(table.size());
+  for (EventId e = 0; e < table.size(); ++e) order[next[place[table.track[e]]]++] = e;
+  const EventOrder before(table);
+  for (std::size_t t = 0; t < table.tracks.size(); ++t) {
+    sort_range(std::span(order).subspan(first[t], first[t + 1] - first[t]), before);
+  }
+  return order;
+}
+
+// One column at a time: only one is held twice.
+template <class T, class Map>
+void gather(Column<T>& column, const Order& order, Map&& map) {
+  Column<T> sorted;
+  for (const EventId old : order) sorted.push_back(map(column[old]));
+  column = std::move(sorted);
+}
+
+void gather_sparse(SparseColumn& column, const Order& order) {
+  if (column.entries().empty()) return;
+  const SparseIndex index(column, order.size());
+  SparseColumn sorted;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (const auto* entry = index.find(order[i])) {
+      sorted.push_back(static_cast<EventId>(i), entry->value);
+    }
+  }
+  column = std::move(sorted);
+}
+
+// Ids in order of first use.
+class Renumber {
+ public:
+  explicit Renumber(std::size_t strings) : to_(strings) {}
+  StringId operator()(StringId old) {
+    if (old == 0) return 0;
+    if (to_[old] == 0) {
+      kept_.push_back(old);
+      to_[old] = static_cast<StringId>(kept_.size());
+    }
+    return to_[old];
+  }
+  [[nodiscard]] std::span<const StringId> kept() const { return kept_; }
+
+ private:
+  std::vector<StringId> to_;
+  std::vector<StringId> kept_;
+};
+
+}  // namespace
+
+void normalise(EventTable& table, Nanos clock_ns) {
+  const std::vector<std::uint32_t> place = order_tracks(table);
+  const Order order = order_events(table, place);
+  const auto same = [](const auto& v) { return v; };
+  Nanos first = std::numeric_limits<Nanos>::max();
+  for (EventId e = 0; e < table.size(); ++e) first = std::min(first, table.start_ns[e]);
+  if (table.size() == 0) first = 0;
+  table.base_ns = clock_ns + first;
+  gather_sparse(table.sequence, order);
+  gather_sparse(table.forward_thread, order);
+  gather_sparse(table.collective_seq, order);
+  gather(table.start_ns, order, [first](Nanos t) { return t - first; });
+  gather(table.duration_ns, order, same);
+  gather(table.kind, order, same);
+  gather(table.track, order, [&place](std::uint32_t t) { return place[t]; });
+  gather(table.correlation, order, same);
+  gather(table.external_id, order, same);
+  Renumber renumber(table.strings.size());
+  gather(table.name, order, [&renumber](StringId id) { return renumber(id); });
+  gather(table.detail, order, [&renumber](StringId id) { return renumber(id); });
+  for (Track& track : table.tracks) {
+    track.name = renumber(track.name);
+    track.process_name = renumber(track.process_name);
+  }
+  table.strings.renumber(renumber.kept());
+}
+
+}  // namespace ergon::trace
