@@ -30,11 +30,11 @@ std::uint64_t skipped(const EventTable& table, const std::string& reason) {
 }
 
 TEST(Kineto, KeepsNanosecondsOfLongTimes) {
-  const EventTable t = read(R"({"traceEvents": [
+  const EventTable t = read(R"json({"traceEvents": [
     {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 1727000000000123.456,
      "dur": 0.001, "args": {"stream": 7, "device": 0, "context": 1, "correlation": 5}},
     {"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 7, "ts": 1727000000000123.457,
-     "dur": 1.5e3, "args": {"stream": 7, "device": 0, "context": 1, "correlation": 6}}]})");
+     "dur": 1.5e3, "args": {"stream": 7, "device": 0, "context": 1, "correlation": 6}}]})json");
   ASSERT_EQ(t.size(), 2U);
   EXPECT_EQ(t.base_ns, 1727000000000123456);
   EXPECT_EQ(t.start_ns[0], 0);
@@ -47,7 +47,7 @@ TEST(Kineto, KeepsNanosecondsOfLongTimes) {
 }
 
 TEST(Kineto, TopLevelArrayOf2020) {
-  const EventTable t = read(R"([
+  const EventTable t = read(R"json([
   {
     "ph": "X", "cat": "Operator",
     "name": "aten::empty", "pid": 67844, "tid": "4093687616",
@@ -65,21 +65,21 @@ TEST(Kineto, TopLevelArrayOf2020) {
   {"name": "thread_name", "ph": "M", "ts": 1, "pid": 67844, "tid": "4093687616",
    "args": {"name": "thread 0 (python)"}
 }
-])");
+])json");
   ASSERT_EQ(t.size(), 2U);
-EXPECT_EQ(t.kind[0], EventKind::kHostOp);
-EXPECT_EQ(t.detail_of(0), R"({"Input Dims":[[2,3],[]],"Input type":[]})");
-EXPECT_EQ(t.tracks[0].thread, 4093687616);
-EXPECT_EQ(t.strings.view(t.tracks[0].name), "thread 0 (python)");
-EXPECT_EQ(t.kind[1], EventKind::kKernel);
-EXPECT_EQ(t.external_id[1], 2);
-EXPECT_EQ(t.detail_of(1), R"({"grid":[64,1,1],"block":[128,1,1]})");
+  EXPECT_EQ(t.kind[0], EventKind::kHostOp);
+  EXPECT_EQ(t.detail_of(0), R"json({"Input Dims":[[2,3],[]],"Input type":[]})json");
+  EXPECT_EQ(t.tracks[0].thread, 4093687616);
+  EXPECT_EQ(t.strings.view(t.tracks[0].name), "thread 0 (python)");
+  EXPECT_EQ(t.kind[1], EventKind::kKernel);
+  EXPECT_EQ(t.external_id[1], 2);
+  EXPECT_EQ(t.detail_of(1), R"json({"grid":[64,1,1],"block":[128,1,1]})json");
 }
 
 TEST(Kineto, NumbersAsText) {
-  const EventTable t = read(R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k",
+  const EventTable t = read(R"json({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k",
     "pid": "0", "tid": "7", "ts": "12.5", "dur": "3.25",
-    "args": {"stream": "7", "device": "0", "correlation": "11"}}]})");
+    "args": {"stream": "7", "device": "0", "correlation": "11"}}]})json");
   ASSERT_EQ(t.size(), 1U);
   EXPECT_EQ(t.base_ns, 12500);
   EXPECT_EQ(t.duration_ns[0], 3250);
@@ -88,12 +88,12 @@ TEST(Kineto, NumbersAsText) {
 }
 
 TEST(Kineto, BeginAndEndMakeOneEvent) {
-  const EventTable t = read(R"([
+  const EventTable t = read(R"json([
     {"ph": "B", "cat": "cpu_op", "name": "outer", "pid": 1, "tid": 1, "ts": 10},
     {"ph": "B", "cat": "cpu_op", "name": "inner", "pid": 1, "tid": 1, "ts": 11},
     {"ph": "E", "pid": 1, "tid": 1, "ts": 12},
     {"ph": "E", "pid": 1, "tid": 1, "ts": 20},
-    {"ph": "E", "pid": 1, "tid": 1, "ts": 30}])");
+    {"ph": "E", "pid": 1, "tid": 1, "ts": 30}])json");
   ASSERT_EQ(t.size(), 2U);
   EXPECT_EQ(t.name_of(0), "outer");
   EXPECT_EQ(t.duration_ns[0], 10000);
@@ -102,11 +102,11 @@ TEST(Kineto, BeginAndEndMakeOneEvent) {
 }
 
 TEST(Kineto, GoesOnBehindADamagedEvent) {
-  const EventTable t = read(R"({"traceEvents": [
+  const EventTable t = read(R"json({"traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1},
     {"ph": "X", "cat": "cpu_op", "name": "b"c", "pid": 1, "tid": 1, "ts": 2, "dur": 1},
     {"ph": "X", "cat": "cpu_op", "name": "d", "pid": 1, "tid": 1, "ts": 3, "dur": 1}
-    ], "distributedInfo": {"rank": 3, "world_size": 8, "backend": "nccl"}})");
+    ], "distributedInfo": {"rank": 3, "world_size": 8, "backend": "nccl"}})json");
   ASSERT_EQ(t.size(), 2U);
   EXPECT_EQ(t.name_of(1), "d");
   EXPECT_EQ(skipped(t, "bad_syntax"), 1U);

@@ -36,7 +36,7 @@ int small(std::int64_t v) { return v >= 0 && v <= 1000000 ? static_cast<int>(v) 
 
 bool is_metadata(std::string_view key) {
   return key == "deviceProperties" || key == "distributedInfo" || key == "baseTimeNanoseconds" ||
-         key == "generated" || std::ranges::find(kVersions, key) != kVersions.end();
+         key == "ergon_generated" || std::ranges::find(kVersions, key) != kVersions.end();
 }
 
 void Metadata::add_devices(const Value& value) {
@@ -76,9 +76,9 @@ bool Metadata::add(std::string_view key, std::string_view json) {
     const auto* ns = value->as_int();
     if (ns == nullptr || *ns < 0 || *ns > Nanos{1} << 61) return false;
     clock_ns_ = *ns;
-  } else if (key == "generated") {
-    const auto* yes = value->as_bool();
-    table_.generated = yes != nullptr ? *yes : value->as_string() != nullptr;
+  } else if (key == "ergon_generated") {
+    const auto* flag = value->as_bool();
+    table_.generated = flag == nullptr ? !value->is_null() : *flag;
   } else if (!value->is_null() && value->as_array() == nullptr && value->as_object() == nullptr) {
     const auto* word = value->as_string();
     versions_.emplace_back(key, word != nullptr ? *word : std::string(json));
