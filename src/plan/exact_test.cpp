@@ -1,0 +1,114 @@
+// solve() against exhaustive search on small problems of every kind.
+#include "exact.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "evaluate.hpp"
+#include "random_problem.hpp"
+
+namespace ergon::plan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Best {
+  double energy_j = kInfinity;
+  double fastest_s = kInfinity;
+  double slowest_s = 0;
+};
+
+Best enumerate(const Problem& problem, double deadline_s) {
+  Best best;
+  testing::for_each_choice(problem, [&](const Choice& choice) {
+    const Evaluation e = evaluate(problem, choice);
+    if (!e.runs_long_enough) return;
+    best.fastest_s = std::min(best.fastest_s, e.time_s);
+    best.slowest_s = std::max(best.slowest_s, e.time_s);
+    if (e.time_s <= latest_end(deadline_s)) best.energy_j = std::min(best.energy_j, e.energy_j);
+  });
+  return best;
+}
+
+// Compares at one deadline; returns whether a plan exists.
+bool compare(const Problem& problem, double share, std::uint64_t seed) {
+  const Best ends = enumerate(problem, 0);
+  const bool none = ends.fastest_s == kInfinity;
+  const double deadline = none ? 1.0 : ends.fastest_s + (ends.slowest_s - ends.fastest_s) * share;
+  const Best best = enumerate(problem, deadline);
+  const auto found = solve(problem, deadline);
+  if (best.energy_j == kInfinity) {
+    EXPECT_FALSE(found) << seed;
+    if (found) return false;
+    EXPECT_EQ(found.error().code, Errc::kInfeasible) << seed;
+    if (!none) {
+      EXPECT_EQ(found.error().figures.size(), 2U) << seed;
+      EXPECT_NEAR(found.error().figures[0].second, ends.fastest_s, 1e-12) << seed;
+      const double least = enumerate(problem, ends.fastest_s).energy_j;
+      EXPECT_NEAR(found.error().figures[1].second, least, 1e-9) << seed;
+    }
+    return false;
+  }
+  EXPECT_TRUE(found) << seed << (found ? "" : found.error().message);
+  if (!found) return false;
+  const Evaluation again = evaluate(problem, found->choice);
+  EXPECT_EQ(again.energy_j, found->value.energy_j) << seed;
+  EXPECT_TRUE(again.runs_long_enough) << seed;
+  EXPECT_LE(again.time_s, latest_end(deadline)) << seed;
+  EXPECT_NEAR(found->value.energy_j, best.energy_j, 1e-10 * best.energy_j) << seed;
+  EXPECT_LE(found->lower_bound_j, best.energy_j) << seed;
+  EXPECT_TRUE(found->optimal) << seed;
+  return true;
+}
+
+TEST(Exact, equals_exhaustive_search) {
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    testing::Random r(seed + 5000);
+    if (compare(testing::random_small(seed), r.uniform(-0.1, 0.9), seed)) ++feasible;
+  }
+  EXPECT_GT(feasible, 600);
+}
+
+TEST(Exact, at_the_very_fastest) {
+  for (std::uint64_t seed = 1000; seed < 1200; ++seed)
+    compare(testing::random_small(seed), 0.0, seed);
+}
+
+TEST(Exact, three_gpus) {
+  for (std::uint64_t seed = 2000; seed < 2100; ++seed)
+    compare(testing::random_small(seed, {.max_gpus = 3, .max_packs = 7, .max_clocks = 3}), 0.4,
+            seed);
+}
+
+TEST(Exact, proves_larger_problems_than_can_be_listed) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Problem p = testing::random_small(seed, {.max_gpus = 1, .max_packs = 1, .max_clocks = 1});
+    p.packs.clear();
+    p.gpus = {{.id = "0", .idle_power_w = 60}, {.id = "1", .idle_power_w = 40}};
+    p.switching = {.time_s = 0.001, .energy_j = 0.05, .min_run_s = seed % 2 == 0 ? 0.0 : 0.02};
+    p.repeats = seed % 3 == 0;
+    const Problem packs = testing::random_chain(seed, {.packs = 16, .clocks = 6, .switching = {}});
+    testing::Random r(seed);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      p.packs.push_back(packs.packs[i]);
+      p.packs.back().gpu = i % 2;
+      if (i >= 2 && r.uniform() < 0.5) p.packs.back().after = {{.pack = i - 1, .lag_s = 0.0005}};
+    }
+    const double fastest = evaluate(p, default_choice(p)).time_s;
+    const auto found = solve(p, 1.08 * fastest);
+    ASSERT_TRUE(found) << seed;
+    EXPECT_TRUE(found->optimal) << seed;
+    EXPECT_LE(found->value.time_s, latest_end(1.08 * fastest));
+  }
+}
+
+TEST(Exact, no_packs) {
+  const auto found = solve_exact(Problem{}, 1, 10);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->value.energy_j, 0);
+}
+
+}  // namespace
+}  // namespace ergon::plan
