@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ergon/base.hpp"
@@ -12,16 +13,18 @@
 
 namespace ergon::model {
 
-/// One figure of a device file: an estimate in SI units, and where it comes from (a citation, the
-/// fit, or why it is assumed to lie in its interval).
+/// One figure of a device file: an estimate in SI units, and where it comes from: the key of a
+/// citation in Device::sources, and/or words (why it is assumed to lie in its interval). One of the
+/// two is there.
 struct Figure {
   Estimate estimate;
   std::string source;
+  std::string why;
   [[nodiscard]] double value() const { return estimate.value; }
 };
 using MaybeFigure = std::optional<Figure>;  ///< nullopt: unknown (null in the file)
 
-/// Joules per FLOP or per byte at Device::coefficient_clock, split into the zero-operand plane
+/// Joules per FLOP or per bit at Device::coefficient_clock, split into the zero-operand plane
 /// (control) and the rest (datapath) where that is known. `core_share` is the part that follows the
 /// core voltage; the rest stays as it is.
 struct Coefficient {
@@ -39,12 +42,13 @@ struct SwitchLatency {
   Figure worst_s;
 };
 
-/// How speed and energy answer to the SM clock. V(f)/V(reference_clock) is `voltage_floor` at and
-/// below `voltage_knee_hz` and grows linearly to 1 at the reference clock, which is
-/// Device::coefficient_clock.
+/// How speed and energy answer to the SM clock. V(f)/V(reference) = floor + (1 - floor) x^exponent
+/// with x = max(0, (f - knee) / (reference - knee)); the reference is Device::coefficient_clock. An
+/// effective curve: it is fitted to power, no vendor publishes voltages.
 struct ClockBehaviour {
   Figure voltage_knee_hz;
   Figure voltage_floor;
+  Figure voltage_exponent;
   Figure memory_knee_hz;  ///< SM clock below which memory bandwidth falls in proportion to it
   Figure l2_core_share;   ///< share of L2 bandwidth that follows the SM clock
   MaybeFigure
@@ -59,14 +63,21 @@ struct Device {
   std::string architecture;          ///< "ampere"
   std::vector<std::string> aliases;  ///< further spellings that find this device
   std::vector<std::string> seen_as;  ///< names that drivers and traces give it
+  /// Fields of the file that this version does not know (misspelt, or from a newer one): warnings of check_device().
+  std::vector<std::string> unknown_fields;
+  /// Citations by key: what was published, by whom, where.
+  std::vector<std::pair<std::string, std::string>> sources;
   std::string note;  ///< what the reader should know, e.g. of a wide alias; may be empty
 
   std::vector<Hertz> sm_clocks;  ///< supported, ascending, at least one
   Origin sm_clocks_origin = Origin::kAssumed;
-  std::string sm_clocks_source;
+  std::string sm_clocks_source;  ///< key into sources; may be empty with sm_clocks_why
+  std::string sm_clocks_why;
   std::vector<Hertz> memory_clocks;  ///< ascending, at least one
   Hertz default_clock;  ///< what it runs at when nothing is locked and nothing throttles
   Origin default_clock_origin = Origin::kAssumed;
+  std::string default_clock_source;
+  std::string default_clock_why;
   Hertz default_memory_clock;
 
   Figure power_limit_w;  ///< the default (TDP)
@@ -83,8 +94,9 @@ struct Device {
 
   Hertz coefficient_clock;  ///< the SM clock the coefficients were taken at
   std::array<std::optional<Coefficient>, kUnits> unit_j = {};    ///< J/FLOP
-  std::array<std::optional<Coefficient>, kLevels> level_j = {};  ///< J/byte, incremental by level
-  Figure idle_w;    ///< constant power: context alive, nothing runs
+  std::array<std::optional<Coefficient>, kLevels> level_j = {};  ///< J/bit, incremental by level
+  Figure idle_w;            ///< constant power at coefficient_clock: context alive, nothing runs
+  Figure idle_clock_share;  ///< share of idle_w that follows V^2 f; the rest is there at any clock
   Figure active_w;  ///< further power while anything runs, at coefficient_clock; follows V^2 f
 
   ClockBehaviour behaviour;
@@ -95,6 +107,8 @@ struct Device {
   [[nodiscard]] Hertz max_clock() const { return sm_clocks.back(); }
   [[nodiscard]] bool supports(Hertz clock) const;
   [[nodiscard]] Hertz nearest_clock(Hertz clock) const;
+  /// The citation of a figure, its `why`, or both.
+  [[nodiscard]] std::string cite(const Figure& figure) const;
 };
 
 /// Reads and checks a device file. kMalformedInput names the field, what was found and what was
@@ -102,6 +116,15 @@ struct Device {
 Result<Device> read_device(std::string_view json_text);
 /// The same device as JSON text; read_device(write_device(d)) equals d.
 std::string write_device(const Device& device);
+
+/// Every figure of the file with its field ("coefficients.levels.hbm.j_per_bit") and SI unit, in the order of the file;
+/// `figure` is nullptr where the file says unknown. Points into `device`.
+struct NamedFigure {
+  std::string field;
+  std::string unit;
+  const Figure* figure = nullptr;
+};
+std::vector<NamedFigure> figures(const Device& device);
 
 /// What a plausible device file may still get wrong; `ergon device check`.
 struct Finding {

@@ -21,7 +21,7 @@ struct Price {
   std::array<Estimate, kLevels> level_j = {};
   Hertz achieved_clock;       ///< below the asked one when the power limit held it back
   bool power_capped = false;  ///< the power limit, not the clock, set the speed
-  bool below_break = false;   ///< under the device's regime break: time is a lower bound
+  bool below_break = false;   ///< under the device's regime break: extrapolated, worse than 1/f
 };
 
 struct PriceOptions {

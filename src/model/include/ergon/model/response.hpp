@@ -1,5 +1,6 @@
 // How observed GPU work answers to the SM clock: one kernel, or a pack as the sum of its kernels.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -51,13 +52,14 @@ struct ClockTable {
       core;  ///< time of what follows the SM clock: reference / f, more below the break
   std::vector<double> memory;    ///< time of what waits for memory: 1 above the memory knee
   std::vector<double> voltage2;  ///< energy of what follows the core voltage
-  std::vector<double> active_w;  ///< power of a clocked, active chip beyond idle
+  std::vector<double> idle_w;    ///< power of the GPU with nothing running, at each clock
+  std::vector<double> active_w;  ///< further power while anything runs
   std::vector<bool> below_break;
-  double idle_w = 0;
   double power_limit_w = 0;
   std::size_t reference_index = 0;
-  std::vector<double> core_high;  ///< upper ends of the intervals of core and memory
-  std::vector<double> memory_high;
+  std::vector<double> memory_high;  ///< upper end of the interval of `memory`
+  std::vector<double> voltage2_low;
+  std::vector<double> voltage2_high;
 };
 /// `reference`: the clock at which the trace ran (rounded to the nearest supported one).
 ClockTable clock_table(const Device& device, Hertz reference);
@@ -143,9 +145,9 @@ class MeasuredResponse {
   std::vector<MeasuredPoint> points_;  // ascending clocks
   Hertz break_{};
   bool knee_form_ = false;
-  double knee_hz_ = 0;
-  double time_[3] = {};
-  double power_[3] = {};
+  double knee_ = 0;  // in units of top clock / f
+  std::array<double, 3> time_ = {};
+  std::array<double, 3> power_ = {};
   double residual_ = 0;
   double power_residual_ = 0;
 };
