@@ -48,11 +48,13 @@ double memory_speed(const Device& device, double f, double knee_hz) {
 
 double idle_power(const Device& device, double f) {
   const double share = device.idle_clock_share.value();
-  return device.idle_w.value() * (1 - share + share * voltage_squared(device, f).value * f / device.coefficient_clock.si());
+  return device.idle_w.value() *
+         (1 - share + share * voltage_squared(device, f).value * f / device.coefficient_clock.si());
 }
 
 double active_power(const Device& device, double f) {
-  return device.active_w.value() * voltage_squared(device, f).value * f / device.coefficient_clock.si();
+  return device.active_w.value() * voltage_squared(device, f).value * f /
+         device.coefficient_clock.si();
 }
 
 }  // namespace ergon::model

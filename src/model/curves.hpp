@@ -4,7 +4,8 @@
 
 namespace ergon::model {
 
-/// V^2 at `f` over V^2 at the coefficient clock, with the ends that floor and knee allow (1, 1, 1 at the reference).
+/// V^2 at `f` over V^2 at the coefficient clock, with the ends that floor and knee allow (1, 1, 1
+/// at the reference).
 Estimate voltage_squared(const Device& device, double f);
 /// Speed of what follows the SM clock, f / peak_clock above the break and less below it.
 double core_speed(const Device& device, double f);

@@ -17,7 +17,8 @@ std::string Fields::text_of(double x) {
 
 namespace {
 
-constexpr std::size_t kMostClocks = 4096;  // no GPU offers a tenth of that; a range with a tiny step is a mistake
+constexpr std::size_t kMostClocks =
+    4096;  // no GPU offers a tenth of that; a range with a tiny step is a mistake
 
 class Reader {
  public:
@@ -28,7 +29,8 @@ class Reader {
   Status cited(Fields& f, Origin origin, std::string& source, std::string& why);
   Result<Figure> figure(Fields& parent, std::string_view key, double least, double most);
   Result<MaybeFigure> maybe_figure(Fields& parent, std::string_view key, double least, double most);
-  Result<Figure> figure_of(const Value& v, const Fields& parent, const std::string& where, double least, double most);
+  Result<Figure> figure_of(const Value& v, const Fields& parent, const std::string& where,
+                           double least, double most);
   Status clocks(Fields& root);
   Status clock_ranges(Fields& f);
   Status peaks(Fields& root);
@@ -44,8 +46,10 @@ Result<Origin> Reader::origin(Fields& f) {
   ERGON_TRY(const std::string word, f.text("origin"));
   const auto o = origin_from(word);
   if (!o) {
-    return Fields::wrong(f.path("origin"), "expected measured, fitted, published, modelled, simulated or assumed, found \"" +
-                                               word + "\"");
+    return Fields::wrong(
+        f.path("origin"),
+        "expected measured, fitted, published, modelled, simulated or assumed, found \"" + word +
+            "\"");
   }
   return *o;
 }
@@ -55,17 +59,21 @@ Status Reader::cited(Fields& f, Origin origin, std::string& source, std::string&
   ERGON_TRY(source, f.text_or("source", ""));
   ERGON_TRY(why, f.text_or("why", ""));
   if (!source.empty()) {
-    const bool known = std::any_of(d_.sources.begin(), d_.sources.end(), [&](const auto& s) { return s.first == source; });
-    if (!known) return Fields::wrong(f.path("source"), "\"" + source + "\" is no key of \"sources\"");
+    const bool known = std::any_of(d_.sources.begin(), d_.sources.end(),
+                                   [&](const auto& s) { return s.first == source; });
+    if (!known)
+      return Fields::wrong(f.path("source"), "\"" + source + "\" is no key of \"sources\"");
   } else if (origin != Origin::kAssumed) {
-    return Fields::wrong(f.path("source"), std::string("missing: a ") + to_string(origin) + " figure needs the key of its citation");
+    return Fields::wrong(f.path("source"), std::string("missing: a ") + to_string(origin) +
+                                               " figure needs the key of its citation");
   } else if (why.empty()) {
     return Fields::wrong(f.path("why"), "missing: an assumed figure says why, or cites a source");
   }
   return {};
 }
 
-Result<Figure> Reader::figure_of(const Value& v, const Fields& parent, const std::string& where, double least, double most) {
+Result<Figure> Reader::figure_of(const Value& v, const Fields& parent, const std::string& where,
+                                 double least, double most) {
   ERGON_TRY(Fields f, parent.as_object(v, where));
   Figure out;
   ERGON_TRY(out.estimate.value, f.number("value"));
@@ -76,18 +84,21 @@ Result<Figure> Reader::figure_of(const Value& v, const Fields& parent, const std
     ERGON_TRY(out.estimate.high, f.number("high"));
   } else {
     if (out.estimate.origin == Origin::kAssumed || out.estimate.origin == Origin::kFitted) {
-      return Fields::wrong(where, std::string("an ") + to_string(out.estimate.origin) + " figure needs its interval, low and high");
+      return Fields::wrong(where, std::string("an ") + to_string(out.estimate.origin) +
+                                      " figure needs its interval, low and high");
     }
     out.estimate.low = out.estimate.high = out.estimate.value;
   }
   const Estimate& e = out.estimate;
   if (e.low > e.value || e.value > e.high) {
-    return Fields::wrong(where, "expected low <= value <= high, found " + Fields::text_of(e.low) + ", " +
-                                    Fields::text_of(e.value) + ", " + Fields::text_of(e.high));
+    return Fields::wrong(where, "expected low <= value <= high, found " + Fields::text_of(e.low) +
+                                    ", " + Fields::text_of(e.value) + ", " +
+                                    Fields::text_of(e.high));
   }
   if (e.low < least || e.high > most) {
-    return Fields::wrong(where, "expected figures from " + Fields::text_of(least) + " to " + Fields::text_of(most) + ", found " +
-                                    Fields::text_of(e.low) + " to " + Fields::text_of(e.high));
+    return Fields::wrong(where, "expected figures from " + Fields::text_of(least) + " to " +
+                                    Fields::text_of(most) + ", found " + Fields::text_of(e.low) +
+                                    " to " + Fields::text_of(e.high));
   }
   ERGON_TRY_STATUS(cited(f, e.origin, out.source, out.why));
   f.finish();
@@ -99,7 +110,8 @@ Result<Figure> Reader::figure(Fields& parent, std::string_view key, double least
   return figure_of(*v, parent, parent.path(key), least, most);
 }
 
-Result<MaybeFigure> Reader::maybe_figure(Fields& parent, std::string_view key, double least, double most) {
+Result<MaybeFigure> Reader::maybe_figure(Fields& parent, std::string_view key, double least,
+                                         double most) {
   const Value* v = parent.find(key);
   if (v == nullptr || v->is_null()) return MaybeFigure{};
   ERGON_TRY(Figure f, figure_of(*v, parent, parent.path(key), least, most));
@@ -110,17 +122,21 @@ Status Reader::clock_ranges(Fields& f) {
   const Value* v = f.find("ranges");
   if (v == nullptr) return {};
   const auto* items = v->as_array();
-  if (items == nullptr) return Fields::wrong(f.path("ranges"), std::string("expected a list, found ") + kind_of(*v));
+  if (items == nullptr)
+    return Fields::wrong(f.path("ranges"), std::string("expected a list, found ") + kind_of(*v));
   for (std::size_t i = 0; i < items->size(); ++i) {
     ERGON_TRY(Fields r, f.as_object((*items)[i], f.path("ranges") + "[" + std::to_string(i) + "]"));
     ERGON_TRY(const double from, r.positive("from_hz"));
     ERGON_TRY(const double to, r.positive("to_hz"));
     ERGON_TRY(const double step, r.positive("step_hz"));
     if (to < from) return Fields::wrong(r.path("to_hz"), "expected at least from_hz");
-    if ((to - from) / step + static_cast<double>(d_.sm_clocks.size()) > static_cast<double>(kMostClocks)) {
-      return Fields::wrong(r.path("step_hz"), "makes more than " + std::to_string(kMostClocks) + " clocks");
+    if ((to - from) / step + static_cast<double>(d_.sm_clocks.size()) >
+        static_cast<double>(kMostClocks)) {
+      return Fields::wrong(r.path("step_hz"),
+                           "makes more than " + std::to_string(kMostClocks) + " clocks");
     }
-    for (int k = 0; from + k * step <= to + step * 1e-6; ++k) d_.sm_clocks.emplace_back(from + k * step);
+    for (int k = 0; from + k * step <= to + step * 1e-6; ++k)
+      d_.sm_clocks.emplace_back(from + k * step);
     r.finish();
   }
   return {};
@@ -131,7 +147,8 @@ Result<std::vector<Hertz>> clock_list(Fields& f, std::string_view key) {
   const Value* v = f.find(key);
   if (v == nullptr) return out;
   const auto* items = v->as_array();
-  if (items == nullptr) return Fields::wrong(f.path(key), std::string("expected a list, found ") + kind_of(*v));
+  if (items == nullptr)
+    return Fields::wrong(f.path(key), std::string("expected a list, found ") + kind_of(*v));
   for (const Value& item : *items) {
     ERGON_TRY(const double hz, Fields::as_number(item, f.path(key)));
     if (hz <= 0) return Fields::wrong(f.path(key), "expected clocks above 0");
@@ -145,13 +162,16 @@ Status Reader::clocks(Fields& root) {
   ERGON_TRY_STATUS(clock_ranges(f));
   ERGON_TRY(const auto listed, clock_list(f, "values_hz"));
   d_.sm_clocks.insert(d_.sm_clocks.end(), listed.begin(), listed.end());
-  if (d_.sm_clocks.empty()) return Fields::wrong(f.here(), "expected ranges or values_hz with at least one clock");
-  if (d_.sm_clocks.size() > kMostClocks) return Fields::wrong(f.here(), "more than " + std::to_string(kMostClocks) + " clocks");
+  if (d_.sm_clocks.empty())
+    return Fields::wrong(f.here(), "expected ranges or values_hz with at least one clock");
+  if (d_.sm_clocks.size() > kMostClocks)
+    return Fields::wrong(f.here(), "more than " + std::to_string(kMostClocks) + " clocks");
   for (std::size_t i = 1; i < d_.sm_clocks.size(); ++i) {
     if (d_.sm_clocks[i] <= d_.sm_clocks[i - 1]) {
-      return Fields::wrong(f.here(), "expected clocks in ascending order without repetition, found " +
-                                         Fields::text_of(d_.sm_clocks[i - 1].si()) + " before " +
-                                         Fields::text_of(d_.sm_clocks[i].si()));
+      return Fields::wrong(f.here(),
+                           "expected clocks in ascending order without repetition, found " +
+                               Fields::text_of(d_.sm_clocks[i - 1].si()) + " before " +
+                               Fields::text_of(d_.sm_clocks[i].si()));
     }
   }
   ERGON_TRY(d_.sm_clocks_origin, origin(f));
@@ -162,19 +182,22 @@ Status Reader::clocks(Fields& root) {
   ERGON_TRY(const double hz, c.positive("clock_hz"));
   d_.default_clock = Hertz(hz);
   ERGON_TRY(d_.default_clock_origin, origin(c));
-  ERGON_TRY_STATUS(cited(c, d_.default_clock_origin, d_.default_clock_source, d_.default_clock_why));
+  ERGON_TRY_STATUS(
+      cited(c, d_.default_clock_origin, d_.default_clock_source, d_.default_clock_why));
   c.finish();
   if (!d_.supports(d_.default_clock)) {
     return Fields::wrong(c.path("clock_hz"), Fields::text_of(hz) + " is not one of sm_clocks");
   }
   ERGON_TRY(d_.memory_clocks, clock_list(root, "memory_clocks_hz"));
-  if (d_.memory_clocks.empty()) return Fields::wrong(root.path("memory_clocks_hz"), "expected at least one clock");
+  if (d_.memory_clocks.empty())
+    return Fields::wrong(root.path("memory_clocks_hz"), "expected at least one clock");
   if (!std::is_sorted(d_.memory_clocks.begin(), d_.memory_clocks.end())) {
     return Fields::wrong(root.path("memory_clocks_hz"), "expected clocks in ascending order");
   }
   ERGON_TRY(const double memory_hz, root.positive("default_memory_clock_hz"));
   d_.default_memory_clock = Hertz(memory_hz);
-  if (std::find(d_.memory_clocks.begin(), d_.memory_clocks.end(), d_.default_memory_clock) == d_.memory_clocks.end()) {
+  if (std::find(d_.memory_clocks.begin(), d_.memory_clocks.end(), d_.default_memory_clock) ==
+      d_.memory_clocks.end()) {
     return Fields::wrong(root.path("default_memory_clock_hz"), "expected one of memory_clocks_hz");
   }
   return {};
@@ -215,8 +238,8 @@ Result<Coefficient> Reader::coefficient(Fields f, std::string_view unit_key) {
   if (c.control && c.datapath) {
     const double sum = c.control->value() + c.datapath->value();
     if (std::abs(sum - c.total.value()) > 0.02 * c.total.value()) {
-      return Fields::wrong(f.here(), "control and datapath make " + Fields::text_of(sum) + ", not the total " +
-                                         Fields::text_of(c.total.value()));
+      return Fields::wrong(f.here(), "control and datapath make " + Fields::text_of(sum) +
+                                         ", not the total " + Fields::text_of(c.total.value()));
     }
   }
   f.finish();
@@ -274,10 +297,12 @@ Status Reader::switching(Fields& root) {
   ERGON_TRY(d_.switch_energy_j, figure(f, "energy_j", 0, 1e4));
   ERGON_TRY(const Value* v, f.need("latency"));
   const auto* items = v->as_array();
-  if (items == nullptr) return Fields::wrong(f.path("latency"), std::string("expected a list, found ") + kind_of(*v));
+  if (items == nullptr)
+    return Fields::wrong(f.path("latency"), std::string("expected a list, found ") + kind_of(*v));
   bool general = false;
   for (std::size_t i = 0; i < items->size(); ++i) {
-    ERGON_TRY(Fields l, f.as_object((*items)[i], f.path("latency") + "[" + std::to_string(i) + "]"));
+    ERGON_TRY(Fields l,
+              f.as_object((*items)[i], f.path("latency") + "[" + std::to_string(i) + "]"));
     SwitchLatency s;
     const Value* target = l.find("target_hz");
     if (target != nullptr && !target->is_null()) {
@@ -288,18 +313,22 @@ Status Reader::switching(Fields& root) {
     }
     ERGON_TRY(s.typical_s, figure(l, "typical_s", 0, 100));
     ERGON_TRY(s.worst_s, figure(l, "worst_s", 0, 100));
-    if (s.worst_s.value() < s.typical_s.value()) return Fields::wrong(l.path("worst_s"), "expected at least typical_s");
+    if (s.worst_s.value() < s.typical_s.value())
+      return Fields::wrong(l.path("worst_s"), "expected at least typical_s");
     l.finish();
     d_.switch_latency.push_back(std::move(s));
   }
-  if (!general) return Fields::wrong(f.path("latency"), "expected one entry with target_hz null: the latency of any other change");
+  if (!general)
+    return Fields::wrong(f.path("latency"),
+                         "expected one entry with target_hz null: the latency of any other change");
   f.finish();
   return {};
 }
 
 Result<Device> Reader::read(const Value& root_value) {
   if (root_value.as_object() == nullptr) {
-    return Fields::wrong("device file", std::string("expected an object, found ") + kind_of(root_value));
+    return Fields::wrong("device file",
+                         std::string("expected an object, found ") + kind_of(root_value));
   }
   Fields root(root_value, "", &d_.unknown_fields);
   ERGON_TRY(const std::string schema, root.text("schema"));

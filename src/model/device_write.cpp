@@ -1,4 +1,5 @@
-// Device -> JSON text in the order of docs/formats/device.md, and the small questions a Device answers.
+// Device -> JSON text in the order of docs/formats/device.md, and the small questions a Device
+// answers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +33,9 @@ Value figure(const MaybeFigure& f) { return f ? figure(*f) : Value(nullptr); }
 Value coefficient(const std::optional<Coefficient>& c, const char* key) {
   if (!c) return nullptr;
   Value v;
-  v.set(key, figure(c->total)).set("control", figure(c->control)).set("datapath", figure(c->datapath));
+  v.set(key, figure(c->total))
+      .set("control", figure(c->control))
+      .set("datapath", figure(c->datapath));
   v.set("core_share", figure(c->core_share));
   return v;
 }
@@ -168,7 +171,8 @@ SwitchTime switch_time(const Device& device, Hertz target) {
       if (best == nullptr) best = &s;
       continue;
     }
-    // An entry stands for the clocks around it: half-way to the next entry at most, 5 % of the target here.
+    // An entry stands for the clocks around it: half-way to the next entry at most, 5 % of the
+    // target here.
     const double distance = std::abs((*s.target - target).si());
     if (distance <= 0.05 * target.si() && distance < nearest) {
       nearest = distance;

@@ -1,5 +1,5 @@
-// Reads fields of a JSON object with the path in every error: "peaks.flops.matrix_fp16.low: expected a number, found
-// text".
+// Reads fields of a JSON object with the path in every error: "peaks.flops.matrix_fp16.low:
+// expected a number, found text".
 #pragma once
 #include <cmath>
 #include <string>
@@ -19,7 +19,8 @@ inline const char* kind_of(const Value& value) {
   return value.as_array() != nullptr ? "a list" : "an object";
 }
 
-/// One object of the file and where it stands. Remembers which members were asked for, so that the others can be told.
+/// One object of the file and where it stands. Remembers which members were asked for, so that the
+/// others can be told.
 class Fields {
  public:
   Fields(const Value& object, std::string path, std::vector<std::string>* unknown)
@@ -79,10 +80,13 @@ class Fields {
     const Value* v = find(key);
     if (v == nullptr) return out;
     const auto* items = v->as_array();
-    if (items == nullptr) return wrong(path(key), std::string("expected a list of texts, found ") + kind_of(*v));
+    if (items == nullptr)
+      return wrong(path(key), std::string("expected a list of texts, found ") + kind_of(*v));
     for (const Value& item : *items) {
       const auto* s = item.as_string();
-      if (s == nullptr) return wrong(path(key), std::string("expected only texts in the list, found ") + kind_of(item));
+      if (s == nullptr)
+        return wrong(path(key),
+                     std::string("expected only texts in the list, found ") + kind_of(item));
       out.push_back(*s);
     }
     return out;
@@ -92,7 +96,8 @@ class Fields {
     return as_object(*v, path(key));
   }
   Result<Fields> as_object(const Value& v, std::string where) const {
-    if (v.as_object() == nullptr) return wrong(where, std::string("expected an object, found ") + kind_of(v));
+    if (v.as_object() == nullptr)
+      return wrong(where, std::string("expected an object, found ") + kind_of(v));
     return Fields(v, std::move(where), unknown_);
   }
   /// Names the members nobody asked for.

@@ -9,8 +9,9 @@
 namespace ergon::model {
 namespace {
 
-// With three points nothing is left over to judge a fit by. Over 33 V100 workloads with three points (757, 1140, 1530 MHz)
-// and 10 held out the worst error was 3.7 % in time and 2.8 % in power.
+// With three points nothing is left over to judge a fit by. Over 33 V100 workloads with three
+// points (757, 1140, 1530 MHz) and 10 held out the worst error was 3.7 % in time and 2.8 % in
+// power.
 constexpr double kThreePointTimeError = 0.037;
 constexpr double kThreePointPowerError = 0.028;
 
@@ -77,7 +78,8 @@ Knee fit_knee(const std::vector<Point>& points) {
     }
     if (best.sum_of_squares < 0 || k.sum_of_squares < best.sum_of_squares - 1e-15) best = k;
   }
-  if (best.sum_of_squares < 0) {  // time falls with a falling clock: flat is the nearest form that makes sense
+  if (best.sum_of_squares <
+      0) {  // time falls with a falling clock: flat is the nearest form that makes sense
     best.knee = highest;
     best.c = polynomial(points, 1);
   }
@@ -102,7 +104,9 @@ double left_out(const std::vector<Point>& points, Fit fit) {
   return std::sqrt(sum / static_cast<double>(points.size()));
 }
 
-std::size_t terms_for(const std::vector<Point>& points) { return std::min<std::size_t>(3, points.size()); }
+std::size_t terms_for(const std::vector<Point>& points) {
+  return std::min<std::size_t>(3, points.size());
+}
 
 /// Time must not fall where the clock falls.
 bool rises(const std::array<double, 3>& c, double low, double high) {
@@ -111,19 +115,25 @@ bool rises(const std::array<double, 3>& c, double low, double high) {
 
 }  // namespace
 
-Result<MeasuredResponse> MeasuredResponse::fit(std::span<const MeasuredPoint> points, const Device* device) {
+Result<MeasuredResponse> MeasuredResponse::fit(std::span<const MeasuredPoint> points,
+                                               const Device* device) {
   MeasuredResponse r;
   for (const MeasuredPoint& p : points) {
-    if (!(p.clock.si() > 0) || !(p.time.si() > 0) || !(p.energy.si() > 0) || !std::isfinite(p.clock.si() + p.time.si() + p.energy.si())) {
-      return fail(Errc::kInvalidArgument, "a measured point has a clock, time or energy that is not above 0");
+    if (!(p.clock.si() > 0) || !(p.time.si() > 0) || !(p.energy.si() > 0) ||
+        !std::isfinite(p.clock.si() + p.time.si() + p.energy.si())) {
+      return fail(Errc::kInvalidArgument,
+                  "a measured point has a clock, time or energy that is not above 0");
     }
     r.points_.push_back(p);
   }
-  std::sort(r.points_.begin(), r.points_.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });
+  std::sort(r.points_.begin(), r.points_.end(),
+            [](const auto& a, const auto& b) { return a.clock < b.clock; });
   for (std::size_t i = 1; i < r.points_.size(); ++i) {
-    if (r.points_[i].clock == r.points_[i - 1].clock) return fail(Errc::kInvalidArgument, "two measured points of one clock", "average them first");
+    if (r.points_[i].clock == r.points_[i - 1].clock)
+      return fail(Errc::kInvalidArgument, "two measured points of one clock", "average them first");
   }
-  if (device != nullptr && device->behaviour.regime_break_hz) r.break_ = Hertz(device->behaviour.regime_break_hz->value());
+  if (device != nullptr && device->behaviour.regime_break_hz)
+    r.break_ = Hertz(device->behaviour.regime_break_hz->value());
   std::vector<Point> time;
   std::vector<Point> power;
   const auto& top = r.points_.empty() ? MeasuredPoint{} : r.points_.back();
@@ -133,8 +143,11 @@ Result<MeasuredResponse> MeasuredResponse::fit(std::span<const MeasuredPoint> po
     power.push_back({it->clock / top.clock, (it->energy / it->time).si()});
   }
   if (time.size() < 3) {
-    return fail(Errc::kInvalidArgument, "a clock response needs measurements at three clocks, found " + std::to_string(time.size()),
-                r.break_.si() > 0 ? "clocks below the device's regime break do not count" : "add a clock near the middle of the range");
+    return fail(
+        Errc::kInvalidArgument,
+        "a clock response needs measurements at three clocks, found " + std::to_string(time.size()),
+        r.break_.si() > 0 ? "clocks below the device's regime break do not count"
+                          : "add a clock near the middle of the range");
   }
   const auto quadratic = [](const std::vector<Point>& p) { return polynomial(p, terms_for(p)); };
   const auto c = polynomial(time, 3);
@@ -190,13 +203,16 @@ Estimate MeasuredResponse::power_w(Hertz clock) const {
     }
   }
   const double floor = std::max(points_.front().clock.si(), break_.si());
-  const double w = value(power_, std::clamp(clock.si(), floor, points_.back().clock.si()) / points_.back().clock.si());
+  const double w = value(
+      power_, std::clamp(clock.si(), floor, points_.back().clock.si()) / points_.back().clock.si());
   return {w, w * (1 - 2 * power_residual_), w * (1 + 2 * power_residual_), Origin::kFitted};
 }
 
 std::optional<std::string> MeasuredResponse::extrapolated(Hertz clock) const {
-  if (clock > points_.back().clock + Hertz(0.5e6)) return "above the highest measured clock: taken as equal to it";
-  if (clock < points_.front().clock - Hertz(0.5e6)) return "below the lowest measured clock: time grows at least as 1/f";
+  if (clock > points_.back().clock + Hertz(0.5e6))
+    return "above the highest measured clock: taken as equal to it";
+  if (clock < points_.front().clock - Hertz(0.5e6))
+    return "below the lowest measured clock: time grows at least as 1/f";
   if (clock < break_ - Hertz(0.5e6)) {
     for (const MeasuredPoint& p : points_) {
       if (std::abs((p.clock - clock).si()) < 0.5e6) return std::nullopt;

@@ -1,4 +1,5 @@
-// Finds devices: exact spellings first, then the one device whose words contain all words asked for.
+// Finds devices: exact spellings first, then the one device whose words contain all words asked
+// for.
 #include "ergon/model/registry.hpp"
 
 #include <algorithm>
@@ -23,11 +24,12 @@ std::string squeezed(std::string_view text) {
 }
 
 bool all_digits(const std::string& s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !s.empty() &&
+         std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// Words of a name without those that say nothing about the model; "80 GB" is "80gb", "rtx4090" is "4090",
-/// "2080ti" is "2080" "ti".
+/// Words of a name without those that say nothing about the model; "80 GB" is "80gb", "rtx4090" is
+/// "4090", "2080ti" is "2080" "ti".
 std::set<std::string> words_of(std::string_view name) {
   std::vector<std::string> raw(1);
   for (const char c : name) {
@@ -39,8 +41,9 @@ std::set<std::string> words_of(std::string_view name) {
     }
   }
   if (raw.back().empty()) raw.pop_back();
-  static constexpr std::array<std::string_view, 12> kNoise = {"nvidia", "amd", "geforce", "tesla", "instinct", "rtx",
-                                                              "gtx",    "gpu", "graphics", "radeon", "oam", "vf"};
+  static constexpr std::array<std::string_view, 12> kNoise = {
+      "nvidia", "amd", "geforce",  "tesla",  "instinct", "rtx",
+      "gtx",    "gpu", "graphics", "radeon", "oam",      "vf"};
   std::set<std::string> out;
   for (std::size_t i = 0; i < raw.size(); ++i) {
     std::string w = raw[i];
@@ -48,7 +51,8 @@ std::set<std::string> words_of(std::string_view name) {
       w += "gb";
       ++i;
     }
-    for (const std::string_view prefix : {std::string_view("rtx"), std::string_view("geforce"), std::string_view("nvidia")}) {
+    for (const std::string_view prefix :
+         {std::string_view("rtx"), std::string_view("geforce"), std::string_view("nvidia")}) {
       if (w.size() > prefix.size() && w.starts_with(prefix)) w.erase(0, prefix.size());
     }
     if (w.size() > 2 && w.ends_with("ti") && all_digits(w.substr(0, w.size() - 2))) {
@@ -69,7 +73,8 @@ std::vector<std::string> spellings(const Device& d) {
 
 bool spelled(const Device& d, const std::string& key) {
   const auto all = spellings(d);
-  return std::any_of(all.begin(), all.end(), [&](const std::string& s) { return squeezed(s) == key; });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& s) { return squeezed(s) == key; });
 }
 
 std::set<std::string> words_of(const Device& d) {
@@ -163,20 +168,22 @@ Result<FoundDevice> find_built_in(std::string_view name) {
   if (found.empty()) {
     const std::string nearest = nearest_id(name);
     return fail(Errc::kNotFound, "no device is called \"" + std::string(name.substr(0, 100)) + "\"",
-                (nearest.empty() ? "" : "the nearest is " + nearest + "; ") + "accepted: " + joined(device_ids()) +
-                    " in any usual spelling, or the path of a device file");
+                (nearest.empty() ? "" : "the nearest is " + nearest + "; ") + "accepted: " +
+                    joined(device_ids()) + " in any usual spelling, or the path of a device file");
   }
   const std::string key = squeezed(name);
   if (found.size() > 1 && !spelled(*found.front(), key)) {
     std::vector<std::string> ids;
     for (const Device* d : found) ids.push_back(d->id);
-    return fail(Errc::kNotFound, "\"" + std::string(name) + "\" may be any of " + joined(ids), "name one of them");
+    return fail(Errc::kNotFound, "\"" + std::string(name) + "\" may be any of " + joined(ids),
+                "name one of them");
   }
   FoundDevice out{*found.front(), "", "built in"};
   if (found.size() > 1 && !names_exactly(*found.front(), name)) {
     std::vector<std::string> others;
     for (std::size_t i = 1; i < found.size(); ++i) others.push_back(found[i]->id);
-    out.note = std::string(name) + " means " + out.device.name + " (" + out.device.id + "); also built in: " + joined(others);
+    out.note = std::string(name) + " means " + out.device.name + " (" + out.device.id +
+               "); also built in: " + joined(others);
   }
   if (!out.device.note.empty()) out.note += (out.note.empty() ? "" : ". ") + out.device.note;
   return out;
@@ -189,10 +196,12 @@ const std::vector<Device>& built_in_devices() {
     std::vector<Device> devices;
     for (const embedded::File& file : embedded::devices()) {
       auto d = read_device(file.text);
-      ERGON_CHECK(d.has_value(), d ? "" : (std::string(file.name) + ": " + d.error().message).c_str());
+      ERGON_CHECK(d.has_value(),
+                  d ? "" : (std::string(file.name) + ": " + d.error().message).c_str());
       devices.push_back(*std::move(d));
     }
-    std::sort(devices.begin(), devices.end(), [](const Device& a, const Device& b) { return a.id < b.id; });
+    std::sort(devices.begin(), devices.end(),
+              [](const Device& a, const Device& b) { return a.id < b.id; });
     return devices;
   }();
   return all;
@@ -208,7 +217,9 @@ Result<FoundDevice> find_device(std::string_view name) {
   return is_path(name) ? from_file(name) : find_built_in(name);
 }
 
-Result<FoundDevice> find_device_of_trace(std::string_view gpu_name) { return find_built_in(gpu_name); }
+Result<FoundDevice> find_device_of_trace(std::string_view gpu_name) {
+  return find_built_in(gpu_name);
+}
 
 bool is_device(const Device& device, std::string_view gpu_name) {
   return spelled(device, squeezed(gpu_name)) || holds(device, words_of(gpu_name));

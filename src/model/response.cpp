@@ -11,12 +11,13 @@
 namespace ergon::model {
 namespace {
 
-// Kernels of a few microseconds wait for launch ramps and latencies more than for any rate; these follow the SM clock.
+// Kernels of a few microseconds wait for launch ramps and latencies more than for any rate; these
+// follow the SM clock.
 constexpr double kLatencySeconds = 3e-6;
 
-/// What a class says of work whose shapes are not known: the share of its time that follows the SM clock, its dynamic
-/// power as a share of what the power limit leaves, and how much of that follows the core voltage. Assumed; the
-/// intervals are wide on purpose.
+/// What a class says of work whose shapes are not known: the share of its time that follows the SM
+/// clock, its dynamic power as a share of what the power limit leaves, and how much of that follows
+/// the core voltage. Assumed; the intervals are wide on purpose.
 struct ClassResponse {
   Estimate core;
   Estimate power;
@@ -24,28 +25,47 @@ struct ClassResponse {
   bool fixed_rest;  ///< the rest of the time follows no clock of the GPU (else: memory)
 };
 
-constexpr Estimate assumed(double value, double low, double high) { return {value, low, high, Origin::kAssumed}; }
+constexpr Estimate assumed(double value, double low, double high) {
+  return {value, low, high, Origin::kAssumed};
+}
 
 ClassResponse class_response(WorkClass kind) {
   switch (kind) {
-    case WorkClass::kGemm: return {assumed(0.85, 0.4, 1), assumed(0.65, 0.3, 1), 0.9, false};
-    case WorkClass::kConv: return {assumed(0.85, 0.4, 1), assumed(0.6, 0.25, 1), 0.9, false};
-    case WorkClass::kAttention: return {assumed(0.8, 0.3, 1), assumed(0.55, 0.2, 1), 0.9, false};
-    case WorkClass::kElementwise: return {assumed(0.25, 0.03, 0.8), assumed(0.45, 0.2, 0.7), 0.8, false};
-    case WorkClass::kReduce: return {assumed(0.4, 0.05, 0.9), assumed(0.35, 0.1, 0.7), 0.8, false};
-    case WorkClass::kNorm: return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kSoftmax: return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kEmbedding: return {assumed(0.3, 0.05, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kMemory: return {assumed(0.3, 0.03, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kSort: return {assumed(0.6, 0.2, 1), assumed(0.35, 0.1, 0.7), 0.85, false};
-    case WorkClass::kOptimizer: return {assumed(0.2, 0.03, 0.7), assumed(0.45, 0.2, 0.7), 0.8, false};
-    case WorkClass::kFused: return {assumed(0.4, 0.05, 0.9), assumed(0.45, 0.15, 0.8), 0.85, false};
+    case WorkClass::kGemm:
+      return {assumed(0.85, 0.4, 1), assumed(0.65, 0.3, 1), 0.9, false};
+    case WorkClass::kConv:
+      return {assumed(0.85, 0.4, 1), assumed(0.6, 0.25, 1), 0.9, false};
+    case WorkClass::kAttention:
+      return {assumed(0.8, 0.3, 1), assumed(0.55, 0.2, 1), 0.9, false};
+    case WorkClass::kElementwise:
+      return {assumed(0.25, 0.03, 0.8), assumed(0.45, 0.2, 0.7), 0.8, false};
+    case WorkClass::kReduce:
+      return {assumed(0.4, 0.05, 0.9), assumed(0.35, 0.1, 0.7), 0.8, false};
+    case WorkClass::kNorm:
+      return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
+    case WorkClass::kSoftmax:
+      return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
+    case WorkClass::kEmbedding:
+      return {assumed(0.3, 0.05, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
+    case WorkClass::kMemory:
+      return {assumed(0.3, 0.03, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
+    case WorkClass::kSort:
+      return {assumed(0.6, 0.2, 1), assumed(0.35, 0.1, 0.7), 0.85, false};
+    case WorkClass::kOptimizer:
+      return {assumed(0.2, 0.03, 0.7), assumed(0.45, 0.2, 0.7), 0.8, false};
+    case WorkClass::kFused:
+      return {assumed(0.4, 0.05, 0.9), assumed(0.45, 0.15, 0.8), 0.85, false};
     // A collective waits for links and for other GPUs; its protocol kernels poll.
-    case WorkClass::kCollective: return {assumed(0.1, 0, 0.4), assumed(0.12, 0.03, 0.4), 0.8, true};
-    case WorkClass::kCopyDevice: return {assumed(0.15, 0, 0.5), assumed(0.35, 0.1, 0.6), 0.7, false};
-    case WorkClass::kCopyHost: return {assumed(0, 0, 0.02), assumed(0.04, 0.01, 0.12), 0.5, true};
-    case WorkClass::kMemset: return {assumed(0.2, 0, 0.6), assumed(0.3, 0.1, 0.6), 0.7, false};
-    case WorkClass::kUnknown: break;
+    case WorkClass::kCollective:
+      return {assumed(0.1, 0, 0.4), assumed(0.12, 0.03, 0.4), 0.8, true};
+    case WorkClass::kCopyDevice:
+      return {assumed(0.15, 0, 0.5), assumed(0.35, 0.1, 0.6), 0.7, false};
+    case WorkClass::kCopyHost:
+      return {assumed(0, 0, 0.02), assumed(0.04, 0.01, 0.12), 0.5, true};
+    case WorkClass::kMemset:
+      return {assumed(0.2, 0, 0.6), assumed(0.3, 0.1, 0.6), 0.7, false};
+    case WorkClass::kUnknown:
+      break;
   }
   return {assumed(1, 0, 1), assumed(0.4, 0.05, 1), 0.85, false};
 }
@@ -84,8 +104,9 @@ struct CoreShare {
   double value, low, high;
 };
 
-/// Of the time that a GPU was seen to take, which share follows the SM clock. The roofline's part is shared out by
-/// overlap; what it does not explain is latency, which follows the clock (at least three tenths of it).
+/// Of the time that a GPU was seen to take, which share follows the SM clock. The roofline's part
+/// is shared out by overlap; what it does not explain is latency, which follows the clock (at least
+/// three tenths of it).
 CoreShare core_share(const Roofline& t, double observed) {
   const double explained = std::min(1.0, t.value / observed);
   const double rest = 1 - explained;
@@ -105,8 +126,8 @@ struct Dynamic {
   double core = 0, memory = 0, low = 0, high = 0;
 };
 
-/// Joules of Work at the reference clock. Work that the peaks do not allow in the observed time did not happen as
-/// counted (caches, a faster algorithm): it is cut to the peak.
+/// Joules of Work at the reference clock. Work that the peaks do not allow in the observed time did
+/// not happen as counted (caches, a faster algorithm): it is cut to the peak.
 Dynamic dynamic_energy(const Work& work, const Device& d, double f, double observed) {
   Dynamic e;
   const double v2 = voltage_squared(d, f).value;
@@ -123,13 +144,16 @@ Dynamic dynamic_energy(const Work& work, const Device& d, double f, double obser
   };
   for (std::size_t i = 0; i < kUnits; ++i) {
     if (!work.ops[i] || !d.unit_j[i]) continue;
-    const double most = d.peak_flops[i] ? d.peak_flops[i]->estimate.high * speed * observed : work.ops[i]->si();
+    const double most =
+        d.peak_flops[i] ? d.peak_flops[i]->estimate.high * speed * observed : work.ops[i]->si();
     add(work.ops[i]->si(), most, *d.unit_j[i], 1);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
     if (!work.bytes[i] || !d.level_j[i]) continue;
     const bool core = static_cast<Level>(i) == Level::kL1 || static_cast<Level>(i) == Level::kL2;
-    const double most = d.bandwidth[i] ? d.bandwidth[i]->estimate.high * (core ? speed : 1) * observed : work.bytes[i]->si();
+    const double most = d.bandwidth[i]
+                            ? d.bandwidth[i]->estimate.high * (core ? speed : 1) * observed
+                            : work.bytes[i]->si();
     add(work.bytes[i]->si(), most, *d.level_j[i], 8);
   }
   return e;
@@ -200,7 +224,8 @@ ClockTable clock_table(const Device& d, Hertz reference) {
     t.voltage2.push_back(voltage_squared(d, f).value / voltage_squared(d, ref).value);
     t.voltage2_low.push_back(voltage_squared(d, f).low / voltage_squared(d, ref).low);
     t.voltage2_high.push_back(voltage_squared(d, f).high / voltage_squared(d, ref).high);
-    if (t.voltage2_low.back() > t.voltage2_high.back()) std::swap(t.voltage2_low.back(), t.voltage2_high.back());
+    if (t.voltage2_low.back() > t.voltage2_high.back())
+      std::swap(t.voltage2_low.back(), t.voltage2_high.back());
     t.idle_w.push_back(idle_power(d, f));
     t.active_w.push_back(active_power(d, f));
     t.below_break.push_back(below_break(d, f));
@@ -208,16 +233,20 @@ ClockTable clock_table(const Device& d, Hertz reference) {
   return t;
 }
 
-Response respond(const Device& d, const ClockTable& table, const Observation& o, bool* power_capped) {
+Response respond(const Device& d, const ClockTable& table, const Observation& o,
+                 bool* power_capped) {
   const double time = o.time.si();
   if (power_capped != nullptr) *power_capped = false;
   if (!(time > 0)) return {};
   const bool shapes = o.known == Known::kShapes && o.work != nullptr && says_something(*o.work);
-  Response r = shapes ? from_work(d, table, o) : from_class(d, table, o.known == Known::kUnknown ? WorkClass::kUnknown : o.kind, time);
-  // The board did not exceed its limit while it was observed: energies are scaled into it. The clock is not taken to
-  // have been lower for that: it would make lower clocks look free.
+  Response r = shapes ? from_work(d, table, o)
+                      : from_class(d, table,
+                                   o.known == Known::kUnknown ? WorkClass::kUnknown : o.kind, time);
+  // The board did not exceed its limit while it was observed: energies are scaled into it. The
+  // clock is not taken to have been lower for that: it would make lower clocks look free.
   const std::size_t ref = table.reference_index;
-  const double room = std::max(0.0, table.power_limit_w - table.idle_w[ref] - table.active_w[ref]) * time;
+  const double room =
+      std::max(0.0, table.power_limit_w - table.idle_w[ref] - table.active_w[ref]) * time;
   if (power_capped != nullptr) *power_capped = r.dynamic_low_j > room;
   const double dynamic = r.core_j + r.memory_j;
   if (dynamic > room) {
@@ -241,14 +270,16 @@ ResponsePoint at(const ClockTable& table, const Response& r, std::size_t i) {
     return core * table.core[i] + (observed - core) * rest_ratio;
   };
   p.time_s = r.core_s * table.core[i] + r.memory_s * table.memory[i] + r.fixed_s;
-  const double ends[] = {time_with(r.core_low_s, table.memory[i]), time_with(r.core_high_s, table.memory_high[i]), p.time_s};
+  const double ends[] = {time_with(r.core_low_s, table.memory[i]),
+                         time_with(r.core_high_s, table.memory_high[i]), p.time_s};
   p.time_low_s = *std::min_element(std::begin(ends), std::end(ends));
   p.time_high_s = *std::max_element(std::begin(ends), std::end(ends));
   const double dynamic = r.core_j + r.memory_j;
   p.dynamic_j = r.core_j * table.voltage2[i] + r.memory_j;
   if (dynamic > 0) {
     p.dynamic_low_j = r.dynamic_low_j / dynamic * (r.core_j * table.voltage2_low[i] + r.memory_j);
-    p.dynamic_high_j = r.dynamic_high_j / dynamic * (r.core_j * table.voltage2_high[i] + r.memory_j);
+    p.dynamic_high_j =
+        r.dynamic_high_j / dynamic * (r.core_j * table.voltage2_high[i] + r.memory_j);
     p.dynamic_low_j = std::min(p.dynamic_low_j, p.dynamic_j);
     p.dynamic_high_j = std::max(p.dynamic_high_j, p.dynamic_j);
   }

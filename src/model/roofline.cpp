@@ -1,4 +1,5 @@
-// Roofline: units and L1 follow the SM clock, L2 in part, memory only below its knee, the link never.
+// Roofline: units and L1 follow the SM clock, L2 in part, memory only below its knee, the link
+// never.
 #include "roofline.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace ergon::model {
 namespace {
 
-// Smooth overlap: (a^3 + b^3)^(1/3) is 1.26 a where both parts take the same time, as real kernels near the ridge do.
+// Smooth overlap: (a^3 + b^3)^(1/3) is 1.26 a where both parts take the same time, as real kernels
+// near the ridge do.
 struct Parts {
   double cubes = 0;
   double longest = 0;
@@ -27,7 +29,8 @@ struct Rate {
 
 Rate rate(const Figure& peak, const MaybeFigure& share, double scale) {
   const Estimate s = share ? share->estimate : Estimate{1, 1, 1, Origin::kAssumed};
-  return {peak.value() * s.value * scale, peak.estimate.high * s.high * scale, peak.estimate.low * s.low * scale};
+  return {peak.value() * s.value * scale, peak.estimate.high * s.high * scale,
+          peak.estimate.low * s.low * scale};
 }
 
 }  // namespace
@@ -42,7 +45,8 @@ Roofline roofline(const Work& work, const Device& d, double f, double memory_sca
     where = std::max(where, t);
   };
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (work.ops[i] && d.peak_flops[i]) add(work.ops[i]->si(), rate(*d.peak_flops[i], d.reachable_flops_share[i], core), r.core);
+    if (work.ops[i] && d.peak_flops[i])
+      add(work.ops[i]->si(), rate(*d.peak_flops[i], d.reachable_flops_share[i], core), r.core);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
     if (!work.bytes[i] || !d.bandwidth[i]) continue;
@@ -50,7 +54,9 @@ Roofline roofline(const Work& work, const Device& d, double f, double memory_sca
     const Figure& bw = *d.bandwidth[i];
     const MaybeFigure& share = d.reachable_bandwidth_share[i];
     switch (static_cast<Level>(i)) {
-      case Level::kL1: add(bytes, rate(bw, share, core), r.core); break;
+      case Level::kL1:
+        add(bytes, rate(bw, share, core), r.core);
+        break;
       case Level::kL2: {
         const double a = d.behaviour.l2_core_share.value();
         add(bytes, rate(bw, share, 1 - a + a * core), a >= 0.5 ? r.core : r.memory);
@@ -65,7 +71,9 @@ Roofline roofline(const Work& work, const Device& d, double f, double memory_sca
         add(bytes, at, r.memory);
         break;
       }
-      case Level::kLink: add(bytes, rate(bw, share, 1), r.link); break;
+      case Level::kLink:
+        add(bytes, rate(bw, share, 1), r.link);
+        break;
     }
   }
   r.value = std::cbrt(parts.cubes);

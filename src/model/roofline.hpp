@@ -5,8 +5,9 @@
 
 namespace ergon::model {
 
-/// Seconds by what sets them. `value` lets parts overlap as their 3-norm; `low` is the largest part at its best rate
-/// (perfect overlap), `high` the sum of all parts at their worst (no overlap). Nothing known: all 0.
+/// Seconds by what sets them. `value` lets parts overlap as their 3-norm; `low` is the largest part
+/// at its best rate (perfect overlap), `high` the sum of all parts at their worst (no overlap).
+/// Nothing known: all 0.
 struct Roofline {
   double value = 0;
   double low = 0;

@@ -7,16 +7,16 @@
 namespace ergon::model {
 namespace {
 
-constexpr std::array<const char*, kUnits> kUnitWords = {
-    "vector_fp64", "vector_fp32", "vector_fp16", "matrix_fp64", "matrix_tf32",
-    "matrix_fp16", "matrix_fp8",  "matrix_int8", "integer"};
+constexpr std::array<const char*, kUnits> kUnitWords = {"vector_fp64", "vector_fp32", "vector_fp16",
+                                                        "matrix_fp64", "matrix_tf32", "matrix_fp16",
+                                                        "matrix_fp8",  "matrix_int8", "integer"};
 constexpr std::array<const char*, kLevels> kLevelWords = {"l1", "l2", "hbm", "link"};
 constexpr std::array<const char*, kKnownKinds> kKnownWords = {"measured", "shapes", "class",
                                                               "unknown"};
 constexpr std::array<const char*, kWorkClasses> kClassWords = {
-    "unknown",   "gemm",      "conv",  "attention",  "elementwise", "reduce",
-    "norm",      "softmax",   "embedding", "memory", "sort",        "optimizer",
-    "fused",     "collective", "copy_device", "copy_host", "memset"};
+    "unknown", "gemm",       "conv",        "attention", "elementwise", "reduce",
+    "norm",    "softmax",    "embedding",   "memory",    "sort",        "optimizer",
+    "fused",   "collective", "copy_device", "copy_host", "memset"};
 
 template <class E, std::size_t N>
 std::optional<E> find_word(const std::array<const char*, N>& words, std::string_view word) {

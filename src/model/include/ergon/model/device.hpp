@@ -63,7 +63,8 @@ struct Device {
   std::string architecture;          ///< "ampere"
   std::vector<std::string> aliases;  ///< further spellings that find this device
   std::vector<std::string> seen_as;  ///< names that drivers and traces give it
-  /// Fields of the file that this version does not know (misspelt, or from a newer one): warnings of check_device().
+  /// Fields of the file that this version does not know (misspelt, or from a newer one): warnings
+  /// of check_device().
   std::vector<std::string> unknown_fields;
   /// Citations by key: what was published, by whom, where.
   std::vector<std::pair<std::string, std::string>> sources;
@@ -117,8 +118,8 @@ Result<Device> read_device(std::string_view json_text);
 /// The same device as JSON text; read_device(write_device(d)) equals d.
 std::string write_device(const Device& device);
 
-/// Every figure of the file with its field ("coefficients.levels.hbm.j_per_bit") and SI unit, in the order of the file;
-/// `figure` is nullptr where the file says unknown. Points into `device`.
+/// Every figure of the file with its field ("coefficients.levels.hbm.j_per_bit") and SI unit, in
+/// the order of the file; `figure` is nullptr where the file says unknown. Points into `device`.
 struct NamedFigure {
   std::string field;
   std::string unit;
