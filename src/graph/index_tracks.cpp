@@ -1,0 +1,128 @@
+// Threads, streams, GPUs and processes of the tables; GPU operations numbered stream by stream.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "draft.hpp"
+
+namespace ergon::graph {
+namespace {
+
+std::uint8_t flags_of(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  std::uint8_t flags = 0;
+  if (name.starts_with("nccl") || name.starts_with("rccl") || has("ncclKernel") || has("ncclDevKernel") ||
+      has("mscclKernel")) {
+    flags |= kNameCollective;
+  }
+  if (has("DtoH") || has("DeviceToHost") || has("Device -> Host")) flags |= kNameToHost;
+  if ((has("HtoD") || has("DtoH") || has("HostToDevice") || has("DeviceToHost")) && !has("Pinned")) {
+    flags |= kNamePageable;
+  }
+  return flags;
+}
+
+bool is_operation(trace::EventKind kind) {
+  return kind == trace::EventKind::kKernel || kind == trace::EventKind::kCopy || kind == trace::EventKind::kMemset;
+}
+
+std::string gpu_name(const trace::EventTable& table, std::int32_t device) {
+  for (const trace::GpuProperties& p : table.gpus) {
+    if (p.device == device) return p.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+void Draft::note(std::string code, std::string message, std::uint64_t count) {
+  if (count == 0) return;
+  for (BuildNote& n : notes) {
+    if (n.code == code) {
+      n.count += count;
+      return;
+    }
+  }
+  notes.push_back({std::move(code), std::move(message), count});
+}
+
+OpClass Draft::op_class(Op k) const {
+  if (op_call[k] != kNone && api(op_call[k]) == ApiClass::kGraphLaunch) return OpClass::kGraph;
+  switch (kind(op_event[k])) {
+    case trace::EventKind::kCopy:
+      return OpClass::kCopy;
+    case trace::EventKind::kMemset:
+      return OpClass::kMemset;
+    default:
+      return OpClass::kKernel;
+  }
+}
+
+void index_tracks(Draft& draft) {
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> process_index;
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::int32_t> gpu_index;
+  std::uint64_t total = 0;
+  for (std::uint32_t t = 0; t < draft.tables.size(); ++t) {
+    const trace::EventTable& table = *draft.tables[t];
+    draft.base.push_back(static_cast<std::uint32_t>(total));
+    draft.track_base.push_back(static_cast<std::uint32_t>(draft.place_of_track.size()));
+    draft.place_of_track.resize(draft.place_of_track.size() + table.tracks.size(), kNone);
+    draft.gpu_of_track.resize(draft.place_of_track.size(), -1);
+    auto& classes = draft.api_class.emplace_back(table.strings.size());
+    auto& flags = draft.name_flags.emplace_back(table.strings.size());
+    for (std::uint32_t s = 0; s < table.strings.size(); ++s) {
+      classes[s] = classify_api(table.strings.view(s));
+      flags[s] = flags_of(table.strings.view(s));
+    }
+
+    for (std::uint32_t e = 0; e < table.size();) {
+      const std::uint32_t track = table.track[e];
+      std::uint32_t end = e;
+      while (end < table.size() && table.track[end] == track) ++end;
+      const trace::Track& at = table.tracks[track];
+      const std::uint32_t slot = draft.track_base[t] + track;
+      const auto first = static_cast<std::uint32_t>(total + e);
+      const auto last = static_cast<std::uint32_t>(total + end);
+      const auto process_of = [&](std::int64_t pid) {
+        const auto [it, fresh] =
+            process_index.try_emplace({t, pid}, static_cast<std::uint32_t>(draft.processes.size()));
+        if (fresh) draft.processes.push_back({t, pid, {}});
+        return it->second;
+      };
+      if (at.gpu) {
+        const bool wanted = !draft.options.device || *draft.options.device == at.device;
+        Stream stream;
+        stream.table = t;
+        if (at.process >= 0) stream.process = process_of(at.process);
+        stream.context = at.context;
+        stream.stream = at.stream;
+        stream.begin = first;
+        stream.end = last;
+        stream.first = static_cast<Op>(draft.op_event.size());
+        const auto place = static_cast<std::uint32_t>(draft.streams.size());
+        for (std::uint32_t k = e; k < end && wanted; ++k) {
+          if (!is_operation(table.kind[k])) continue;
+          draft.op_event.push_back(static_cast<std::uint32_t>(total + k));
+          draft.op_stream.push_back(place);
+        }
+        stream.last = static_cast<Op>(draft.op_event.size());
+        if (stream.last > stream.first) {
+          const auto [it, fresh] = gpu_index.try_emplace({t, at.device}, static_cast<std::int32_t>(draft.gpus.size()));
+          if (fresh) draft.gpus.push_back({t, at.device, gpu_name(table, at.device)});
+          stream.gpu = it->second;
+          draft.gpu_of_track[slot] = stream.gpu;
+        }
+        draft.place_of_track[slot] = place;
+        draft.streams.push_back(std::move(stream));
+      } else {
+        draft.place_of_track[slot] = static_cast<std::uint32_t>(draft.threads.size());
+        draft.threads.push_back({t, process_of(at.process), first, last});
+      }
+      e = end;
+    }
+    total += table.size();
+  }
+  draft.base.push_back(static_cast<std::uint32_t>(total));
+}
+
+}  // namespace ergon::graph

@@ -1,0 +1,106 @@
+// Latencies learnt from the trace as low quantiles, and the bounds made with them.
+#include <algorithm>
+#include <array>
+
+#include "draft.hpp"
+
+namespace ergon::graph {
+namespace {
+
+constexpr double kLow = 0.05;
+constexpr std::uint64_t kEnough = 20;         // samples below which a class falls back to a wider one
+constexpr Nanos kDefaultStreamGap = 1'000;    // where no stream ever had work waiting
+
+struct Samples {
+  std::vector<DurationHistogram> by_thread;
+  std::array<DurationHistogram, kOpClasses> by_class, lead;
+};
+
+// Launches that met an idle stream: the operation waited for nothing but its launch.
+Samples idle_launches(const Draft& d) {
+  Samples samples;
+  samples.by_thread.resize(d.threads.size() * kOpClasses);
+  for (Op k = 0; k < d.op_event.size(); ++k) {
+    if (!d.leads_launch(k)) continue;
+    const std::uint32_t call = d.op_call[k];
+    const Nanos called = d.start(call);
+    if (d.op_previous[k] != kNone && d.op_end(d.op_previous[k]) > called) continue;
+    const auto c = static_cast<std::size_t>(d.op_class(k));
+    const Nanos latency = d.op_start(k) - called;
+    samples.by_thread[d.place(call) * kOpClasses + c].add(latency);
+    samples.by_class[c].add(latency);
+    samples.lead[c].add(d.end(call) - d.op_start(k));
+  }
+  return samples;
+}
+
+}  // namespace
+
+void learn_latencies(Draft& d) {
+  const Samples samples = idle_launches(d);
+  d.latency.launch.assign(samples.by_thread.size(), 0);
+  d.latency.lead.assign(kOpClasses, 0);
+  std::array<Nanos, kOpClasses> typical{};
+  for (std::size_t c = 0; c < kOpClasses; ++c) {
+    typical[c] = samples.by_class[c].quantile(0.5);
+    d.latency.lead[c] = samples.lead[c].quantile(1 - kLow);
+    for (std::size_t t = 0; t < d.threads.size(); ++t) {
+      const DurationHistogram& own = samples.by_thread[t * kOpClasses + c];
+      d.latency.launch[t * kOpClasses + c] =
+          own.count() >= kEnough ? own.quantile(kLow) : samples.by_class[c].quantile(kLow);
+    }
+  }
+
+  std::vector<DurationHistogram> stream(d.gpus.size());
+  std::vector<DurationHistogram> graph(d.gpus.size());
+  for (Op k = 0; k < d.op_event.size(); ++k) {
+    const Op previous = d.op_previous[k];
+    if (previous == kNone || d.op_overlaps[k] || d.op_call[k] == kNone) continue;
+    const auto gpu = static_cast<std::size_t>(d.streams[d.op_stream[k]].gpu);
+    const Nanos gap = d.op_start(k) - d.op_end(previous);
+    if (!d.leads_launch(k)) {
+      if (d.op_call[previous] == d.op_call[k]) graph[gpu].add(gap);
+    } else if (d.op_end(previous) > d.start(d.op_call[k]) + 2 * typical[static_cast<std::size_t>(d.op_class(k))]) {
+      stream[gpu].add(gap);
+    }
+  }
+  for (std::size_t g = 0; g < d.gpus.size(); ++g) {
+    d.latency.stream.push_back(stream[g].count() > 0 ? stream[g].quantile(kLow) : kDefaultStreamGap);
+    d.latency.graph_gap.push_back(graph[g].count() > 0 ? graph[g].quantile(kLow) : d.latency.stream.back());
+  }
+}
+
+Draft::LaunchLag Draft::launch_lag(Op k) const {
+  const std::uint32_t call = op_call[k];
+  const auto c = static_cast<std::size_t>(op_class(k));
+  const Nanos floor = latency.launch[place(call) * kOpClasses + c];
+  const Nanos seen = op_start(k) - start(call);
+  const Nanos lead = latency.lead[c];
+  if (leads_launch(k) && duration(call) - lead > floor && op_start(k) >= end(call) - lead) {
+    return {-lead, true};
+  }
+  if (op_named(k, kNamePageable) && op_start(k) < end(call) && seen > floor + kTolerance) {
+    return {op_start(k) - end(call), true};  // the call copies into pinned memory first
+  }
+  return {std::min(floor, seen), false};
+}
+
+Nanos Draft::launch_bound(Op k) const {
+  if (op_call[k] == kNone) return kNever;
+  const LaunchLag l = launch_lag(k);
+  return start(op_call[k]) + (l.from_end ? std::max<Nanos>(0, duration(op_call[k]) + l.lag) : l.lag);
+}
+
+Nanos Draft::stream_lag(Op k) const {
+  const Op previous = op_previous[k];
+  const auto gpu = static_cast<std::size_t>(streams[op_stream[k]].gpu);
+  const bool same_launch = op_call[k] != kNone && op_call[previous] == op_call[k];
+  return std::min(same_launch ? latency.graph_gap[gpu] : latency.stream[gpu], op_start(k) - op_end(previous));
+}
+
+Nanos Draft::stream_bound(Op k) const {
+  if (op_previous[k] == kNone) return kNever;
+  return op_start(op_previous[k]) + std::max<Nanos>(0, duration(op_event[op_previous[k]]) + stream_lag(k));
+}
+
+}  // namespace ergon::graph
