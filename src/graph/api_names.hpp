@@ -10,18 +10,19 @@ enum class ApiClass : std::uint8_t {
   kLaunch,       ///< launches one kernel
   kGraphLaunch,  ///< launches many operations
   kCopyAsync,
-  kCopy,         ///< returns after the copy
+  kCopy,  ///< returns after the copy
   kMemsetAsync,
   kEventRecord,
-  kStreamWait,   ///< makes a stream wait for an event
-  kEventQuery,   ///< asks and returns: never waits
+  kStreamWait,  ///< makes a stream wait for an event
+  kEventQuery,  ///< asks and returns: never waits
   kEventSync,
   kStreamSync,
   kDeviceSync,
-  kFree,         ///< frees device memory: waits for the device
+  kFree,  ///< frees device memory: waits for the device
 };
 
-/// Knows cuda*, cu*, hip* names with their version and per-thread suffixes (_v2, _v7000, _ptsz, _ptds, _spt).
+/// Knows cuda*, cu*, hip* names with their version and per-thread suffixes (_v2, _v7000, _ptsz,
+/// _ptds, _spt).
 ApiClass classify_api(std::string_view name);
 
 /// Calls that can hold the host until the GPU has done something.

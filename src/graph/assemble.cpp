@@ -1,4 +1,5 @@
-// From the draft to the graph: nodes in topological order, edges in rows, delays that no edge explains.
+// From the draft to the graph: nodes in topological order, edges in rows, delays that no edge
+// explains.
 #include <algorithm>
 #include <limits>
 #include <queue>
@@ -33,7 +34,8 @@ std::vector<Pre> time_order(const Draft& d) {
   for (const Stream& s : d.streams) rows.push_back({s.first, s.last});
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   const auto push = [&](std::uint32_t r) {
-    if (rows[r].next < rows[r].last) heads.push({d.node_start(rows[r].next), rank(d, rows[r].next), r});
+    if (rows[r].next < rows[r].last)
+      heads.push({d.node_start(rows[r].next), rank(d, rows[r].next), r});
   };
   for (std::uint32_t r = 0; r < rows.size(); ++r) push(r);
   std::vector<Pre> order;
@@ -55,7 +57,8 @@ std::vector<Pre> time_order(const Draft& d) {
 
 class Assembler {
  public:
-  Assembler(Draft&& d, Graph::Impl& g) : d_(d), g_(g), order_(time_order(d)), place_(order_.size()) {}
+  Assembler(Draft&& d, Graph::Impl& g)
+      : d_(d), g_(g), order_(time_order(d)), place_(order_.size()) {}
 
   void run() {
     for (NodeId n = 0; n < order_.size(); ++n) place_[order_[n]] = n;
@@ -132,7 +135,8 @@ class Assembler {
   void edges() {
     std::size_t launches = 0;
     for (const std::uint32_t call : d_.op_call) launches += call != kNone ? 1 : 0;
-    const std::size_t most = order_.size() + launches + d_.op_edges.size() + d_.waits.size() + d_.hand_offs.size();
+    const std::size_t most =
+        order_.size() + launches + d_.op_edges.size() + d_.waits.size() + d_.hand_offs.size();
     g_.from.reserve(most);
     g_.lag.reserve(most);
     g_.flags.reserve(most);
@@ -158,13 +162,16 @@ class Assembler {
     if (call != kNone && d_.slot[call] != kNone) {
       const Draft::LaunchLag l = d_.launch_lag(k);
       const bool graph = d_.op_class(k) == OpClass::kGraph;
-      add(n, place_[d_.slot[call]], l.lag, graph ? Rule::kGraphLaunch : Rule::kLaunch, Known::kRecorded, !l.from_end);
+      add(n, place_[d_.slot[call]], l.lag, graph ? Rule::kGraphLaunch : Rule::kLaunch,
+          Known::kRecorded, !l.from_end);
     }
     if (d_.op_previous[k] != kNone) {
-      add(n, place_[d_.op_previous[k]], d_.stream_lag(k), d_.op_overlaps[k] ? Rule::kStreamOverlap : Rule::kStreamOrder,
+      add(n, place_[d_.op_previous[k]], d_.stream_lag(k),
+          d_.op_overlaps[k] ? Rule::kStreamOverlap : Rule::kStreamOrder,
           d_.op_overlaps[k] ? Known::kInferred : Known::kRecorded, false);
     }
-    auto it = std::partition_point(d_.op_edges.begin(), d_.op_edges.end(), [&](const OpEdge& e) { return e.to < k; });
+    auto it = std::partition_point(d_.op_edges.begin(), d_.op_edges.end(),
+                                   [&](const OpEdge& e) { return e.to < k; });
     for (; it != d_.op_edges.end() && it->to == k; ++it) {
       const auto gpu = static_cast<std::size_t>(d_.streams[d_.op_stream[k]].gpu);
       const Nanos seen = d_.op_start(k) - d_.op_end(it->from);
@@ -177,18 +184,21 @@ class Assembler {
       const bool waited = std::binary_search(d_.waiting.begin(), d_.waiting.end(), p);
       const NodeId before = place_[p - 1];
       const Nanos gap = g_.start[n] - g_.start[before] - g_.duration[before];
-      add(n, before, waited ? std::min(d_.latency.sync_return, gap) : 0, Rule::kThreadOrder, Known::kRecorded, false);
+      add(n, before, waited ? std::min(d_.latency.sync_return, gap) : 0, Rule::kThreadOrder,
+          Known::kRecorded, false);
     }
-    auto wait = std::partition_point(d_.waits.begin(), d_.waits.end(), [&](const HostWait& w) { return w.at < p; });
+    auto wait = std::partition_point(d_.waits.begin(), d_.waits.end(),
+                                     [&](const HostWait& w) { return w.at < p; });
     for (; wait != d_.waits.end() && wait->at == p; ++wait) {
       const Nanos source = wait->from_start ? d_.op_start(wait->op) : d_.op_end(wait->op);
       const Nanos seen = g_.start[n] - source;
       const bool staged = wait->from_start && wait->rule == Rule::kBlockingCopy;
-      add(n, place_[wait->op], staged ? seen : std::min(seen, d_.latency.sync_return), wait->rule, wait->known,
-          wait->from_start);
+      add(n, place_[wait->op], staged ? seen : std::min(seen, d_.latency.sync_return), wait->rule,
+          wait->known, wait->from_start);
     }
     if (d_.hand_offs.empty()) return;
-    auto off = std::partition_point(d_.hand_offs.begin(), d_.hand_offs.end(), [&](const HandOff& h) { return h.to < p; });
+    auto off = std::partition_point(d_.hand_offs.begin(), d_.hand_offs.end(),
+                                    [&](const HandOff& h) { return h.to < p; });
     for (; off != d_.hand_offs.end() && off->to == p; ++off) {
       add(n, place_[off->from], 0, Rule::kThreadHandOff, Known::kInferred, false);
     }
@@ -213,20 +223,22 @@ class Assembler {
     found_.push_back({from, lag, rule, known, from_start, bound});
   }
 
-  // Which edge decided the start; what is left over within the tolerance was that edge's own latency, what is more is
-  // delay that nothing explains.
+  // Which edge decided the start; what is left over within the tolerance was that edge's own
+  // latency, what is more is delay that nothing explains.
   void settle(NodeId n) {
     Nanos residual = 0;
     if (!found_.empty()) {
       Candidate* best = found_.data();
       for (Candidate& c : found_) {
-        const bool rather = c.bound == best->bound && best->rule == Rule::kThreadOrder && c.rule != Rule::kThreadOrder;
+        const bool rather = c.bound == best->bound && best->rule == Rule::kThreadOrder &&
+                            c.rule != Rule::kThreadOrder;
         if (c.bound > best->bound || rather) best = &c;
       }
       const Nanos start = g_.start[n];
       residual = start - best->bound;
       const NodeKind kind = g_.kind[n];
-      const bool device_decides = on_gpu(kind) || (best->rule != Rule::kThreadOrder && best->rule != Rule::kThreadHandOff);
+      const bool device_decides =
+          on_gpu(kind) || (best->rule != Rule::kThreadOrder && best->rule != Rule::kThreadHandOff);
       if (residual > 0 && residual <= kTolerance && device_decides) {
         best->lag = start - g_.start[best->from] - (best->from_start ? 0 : g_.duration[best->from]);
         residual = 0;
@@ -252,7 +264,8 @@ class Assembler {
     if (order_.empty()) return;
     g_.span_begin = g_.start[0];
     g_.span_end = g_.start[0];
-    for (NodeId n = 0; n < order_.size(); ++n) g_.span_end = std::max(g_.span_end, g_.start[n] + g_.duration[n]);
+    for (NodeId n = 0; n < order_.size(); ++n)
+      g_.span_end = std::max(g_.span_end, g_.start[n] + g_.duration[n]);
   }
 
   Draft& d_;

@@ -1,4 +1,5 @@
-// Joins GPU operations and sync records to the calls that caused them, by (process, correlation id).
+// Joins GPU operations and sync records to the calls that caused them, by (process, correlation
+// id).
 #include <algorithm>
 #include <map>
 #include <span>
@@ -9,7 +10,8 @@
 namespace ergon::graph {
 namespace {
 
-// The API calls sorted by (table, correlation id, event). A group of more calls of one id than this names nothing.
+// The API calls sorted by (table, correlation id, event). A group of more calls of one id than this
+// names nothing.
 constexpr std::size_t kMostCallsOfAnId = 64;
 
 class CallIndex {
@@ -23,15 +25,21 @@ class CallIndex {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
   explicit CallIndex(std::vector<Entry> entries) : entries_(std::move(entries)) {
-    if (!std::is_sorted(entries_.begin(), entries_.end())) std::sort(entries_.begin(), entries_.end());
+    if (!std::is_sorted(entries_.begin(), entries_.end()))
+      std::sort(entries_.begin(), entries_.end());
   }
-  /// The calls of an id; ids mostly come in ascending order, so the place after the last answer is tried first.
+  /// The calls of an id; ids mostly come in ascending order, so the place after the last answer is
+  /// tried first.
   std::span<const Entry> find(std::uint32_t table, std::int64_t id) {
-    const auto before = [&](const Entry& e) { return std::tie(e.table, e.id) < std::tie(table, id); };
+    const auto before = [&](const Entry& e) {
+      return std::tie(e.table, e.id) < std::tie(table, id);
+    };
     std::size_t at = hint_;
-    const bool lucky = at < entries_.size() && !before(entries_[at]) && (at == 0 || before(entries_[at - 1]));
+    const bool lucky =
+        at < entries_.size() && !before(entries_[at]) && (at == 0 || before(entries_[at - 1]));
     if (!lucky) {
-      at = static_cast<std::size_t>(std::partition_point(entries_.begin(), entries_.end(), before) - entries_.begin());
+      at = static_cast<std::size_t>(std::partition_point(entries_.begin(), entries_.end(), before) -
+                                    entries_.begin());
     }
     std::size_t end = at;
     while (end < entries_.size() && entries_[end].table == table && entries_[end].id == id &&
@@ -53,15 +61,15 @@ std::int64_t correlation(const Draft& d, std::uint32_t e) {
   return r.table->correlation[r.event];
 }
 
-// The call of that correlation in `process` (kNone: any of the table): launching calls first, the latest that starts
-// no later than `start`.
+// The call of that correlation in `process` (kNone: any of the table): launching calls first, the
+// latest that starts no later than `start`.
 struct Match {
   std::uint32_t call = kNone;
   bool launches = false;
   bool late = false;  ///< only calls after `start` carry the id
 };
-Match find_call(const Draft& d, CallIndex& index, std::int64_t id, std::uint32_t table, std::uint32_t process,
-                Nanos start, bool want_launch) {
+Match find_call(const Draft& d, CallIndex& index, std::int64_t id, std::uint32_t table,
+                std::uint32_t process, Nanos start, bool want_launch) {
   Match best;
   for (const auto& [call_table, call, call_id] : index.find(table, id)) {
     const HostThread& thread = d.threads[d.place(call)];
@@ -79,7 +87,8 @@ Match find_call(const Draft& d, CallIndex& index, std::int64_t id, std::uint32_t
   return best;
 }
 
-// Streams whose process the trace does not name: the process that most of their operations point at.
+// Streams whose process the trace does not name: the process that most of their operations point
+// at.
 void vote_processes(Draft& d, CallIndex& index) {
   for (Stream& s : d.streams) {
     if (s.process != kNone) continue;
@@ -142,7 +151,8 @@ void correlate(Draft& d) {
     }
   }
   std::sort(d.further.begin(), d.further.end());
-  d.note("operation_before_launch", "GPU operations that start before the call with their correlation id", late);
+  d.note("operation_before_launch",
+         "GPU operations that start before the call with their correlation id", late);
 
   if (!d.options.use_sync_records) return;
   std::uint64_t orphans = 0;
@@ -151,7 +161,8 @@ void correlate(Draft& d) {
       if (d.kind(e) != trace::EventKind::kSyncRecord) continue;
       const std::int64_t id = correlation(d, e);
       const Match match =
-          id < 0 ? Match{} : find_call(d, index, id, s.table, s.process, d.start(e) + kRounding, false);
+          id < 0 ? Match{}
+                 : find_call(d, index, id, s.table, s.process, d.start(e) + kRounding, false);
       if (match.call == kNone || launches(d.api(match.call))) {
         ++orphans;
       } else if (d.slot[match.call] == kNone) {
@@ -159,7 +170,41 @@ void correlate(Draft& d) {
       }
     }
   }
-  d.note("sync_record_without_call", "synchronisation records without an API call of their correlation id", orphans);
+  d.note("sync_record_without_call",
+         "synchronisation records without an API call of their correlation id", orphans);
+}
+
+void filter_operations(Draft& d) {
+  if (!d.options.range) return;
+  std::vector<std::uint32_t> events;
+  std::vector<std::uint32_t> calls;
+  std::vector<std::uint32_t> streams;
+  std::vector<Op> renamed(d.op_event.size(), kNone);
+  for (Stream& s : d.streams) {
+    const auto first = static_cast<Op>(events.size());
+    for (Op k = s.first; k < s.last; ++k) {
+      const std::uint32_t e = d.op_event[k];
+      d.slot[e] = kNone;
+      if (!d.in_range(d.op_call[k] == kNone ? e : d.op_call[k])) continue;
+      renamed[k] = static_cast<Op>(events.size());
+      d.slot[e] = renamed[k];
+      events.push_back(e);
+      calls.push_back(d.op_call[k]);
+      streams.push_back(d.op_stream[k]);
+    }
+    s.first = first;
+    s.last = static_cast<Op>(events.size());
+  }
+  // all operations of a call are in or out together
+  for (Op k = 0; k < renamed.size(); ++k) {
+    const std::uint32_t call = d.op_call[k];
+    if (call != kNone && d.slot[call] == k) d.slot[call] = renamed[k];
+  }
+  std::erase_if(d.further, [&](const auto& f) { return renamed[f.second] == kNone; });
+  for (auto& f : d.further) f.second = renamed[f.second];
+  d.op_event = std::move(events);
+  d.op_call = std::move(calls);
+  d.op_stream = std::move(streams);
 }
 
 }  // namespace ergon::graph

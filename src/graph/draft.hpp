@@ -1,4 +1,5 @@
-// The state of a build: events indexed by track, GPU operations joined to their launches, what the rules found so far.
+// The state of a build: events indexed by track, GPU operations joined to their launches, what the
+// rules found so far.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -10,11 +11,12 @@
 
 namespace ergon::graph {
 
-/// Index of a GPU operation in the draft: operations of one stream lie side by side in start order. As a node it comes
-/// before all host nodes.
+/// Index of a GPU operation in the draft: operations of one stream lie side by side in start order.
+/// As a node it comes before all host nodes.
 using Op = std::uint32_t;
 
-/// A start is explained when a rule would have allowed it at most this much earlier, latencies included.
+/// A start is explained when a rule would have allowed it at most this much earlier, latencies
+/// included.
 inline constexpr Nanos kTolerance = 10'000;
 /// Clocks of host and GPU are aligned, and old traces rounded, to about this.
 inline constexpr Nanos kRounding = 2'000;
@@ -37,7 +39,8 @@ struct HostThread {
   Pre first = 0, last = 0;           ///< its nodes [first, last)
   bool has_ops = false;              ///< runs host operations, not only API calls
 };
-/// Time in which a thread does nothing, before node `after`; the first node of a thread follows an endless one.
+/// Time in which a thread does nothing, before node `after`; the first node of a thread follows an
+/// endless one.
 struct HostGap {
   std::uint32_t thread = 0;
   Pre after = 0;
@@ -59,7 +62,8 @@ struct Stream {
 struct Process {
   std::uint32_t table = 0;
   std::int64_t pid = 0;
-  std::vector<std::uint32_t> calls;  ///< API calls that launch, record, wait or synchronise, in time order
+  std::vector<std::uint32_t>
+      calls;  ///< API calls that launch, record, wait or synchronise, in time order
 };
 
 /// GPU work after GPU work, beyond stream order.
@@ -75,17 +79,17 @@ struct HostWait {
   Rule rule = Rule::kStreamSync;
   Known known = Known::kInferred;
   bool from_start = false;
-  Pre at = kNone;          ///< the node at which the call returns
+  Pre at = kNone;  ///< the node at which the call returns
 };
 
 /// Latencies learnt from the trace, each a low quantile: what no event was seen to beat.
 struct Latencies {
-  std::vector<Nanos> launch;                 ///< [thread * kOpClasses + class], from the start of the call
-  std::vector<Nanos> lead;                   ///< [class]: how long before its call returns an operation starts
-  std::vector<Nanos> stream;                 ///< [gpu]: between operations of a stream with work waiting
-  std::vector<Nanos> graph_gap;              ///< [gpu]: the same within one graph launch
-  Nanos sync_return = 0;                     ///< from the end of the awaited operation to the return of the call
-  Nanos launch_call = 0;                     ///< how long a launching call takes
+  std::vector<Nanos> launch;     ///< [thread * kOpClasses + class], from the start of the call
+  std::vector<Nanos> lead;       ///< [class]: how long before its call returns an operation starts
+  std::vector<Nanos> stream;     ///< [gpu]: between operations of a stream with work waiting
+  std::vector<Nanos> graph_gap;  ///< [gpu]: the same within one graph launch
+  Nanos sync_return = 0;  ///< from the end of the awaited operation to the return of the call
+  Nanos launch_call = 0;  ///< how long a launching call takes
 };
 
 struct Draft {
@@ -101,7 +105,7 @@ struct Draft {
   std::vector<Stream> streams;
   std::vector<Process> processes;
   std::vector<Gpu> gpus;
-  std::vector<std::vector<ApiClass>> api_class;  ///< [table][string]
+  std::vector<std::vector<ApiClass>> api_class;       ///< [table][string]
   std::vector<std::vector<std::uint8_t>> name_flags;  ///< [table][string], of GPU operations
 
   std::vector<std::uint32_t> op_event;
@@ -109,9 +113,11 @@ struct Draft {
   std::vector<std::uint32_t> op_stream;  ///< index into streams
   std::vector<Op> op_previous;           ///< in its stream: the operation it follows; kNone
   std::vector<bool> op_overlaps;         ///< starts before op_previous has ended
-  /// Per event: of a GPU operation its Op; of a call the first Op it launched or its sync record; kNone.
+  /// Per event: of a GPU operation its Op; of a call the first Op it launched or its sync record;
+  /// kNone.
   std::vector<std::uint32_t> slot;
-  std::vector<std::pair<std::uint32_t, Op>> further;  ///< (call, op): all but the first of a call, sorted
+  std::vector<std::pair<std::uint32_t, Op>>
+      further;  ///< (call, op): all but the first of a call, sorted
 
   // host nodes; node p is at index p - op_event.size()
   std::vector<std::uint32_t> host_event;
@@ -128,7 +134,9 @@ struct Draft {
 
   [[nodiscard]] std::uint32_t table_of(std::uint32_t e) const {
     if (tables.size() == 1) return 0;
-    return static_cast<std::uint32_t>(std::upper_bound(base.begin(), base.end(), e) - base.begin()) - 1;
+    return static_cast<std::uint32_t>(std::upper_bound(base.begin(), base.end(), e) -
+                                      base.begin()) -
+           1;
   }
   struct Ref {
     const trace::EventTable* table;
@@ -151,6 +159,13 @@ struct Draft {
     const Ref r = ref(e);
     return r.table->start_ns[r.event] + r.table->duration_ns[r.event] + r.clock;
   }
+  /// Whether the event starts in BuildOptions::range.
+  [[nodiscard]] bool in_range(std::uint32_t e) const {
+    if (!options.range) return true;
+    const Ref r = ref(e);
+    const Nanos at = r.table->start_ns[r.event];
+    return at >= options.range->begin && at < options.range->end;
+  }
   [[nodiscard]] trace::EventKind kind(std::uint32_t e) const {
     const Ref r = ref(e);
     return r.table->kind[r.event];
@@ -167,8 +182,9 @@ struct Draft {
     return p < op_event.size() ? start(op_event[p]) : host_start[p - op_event.size()];
   }
   [[nodiscard]] Nanos node_end(Pre p) const {
-    return p < op_event.size() ? end(op_event[p])
-                               : host_start[p - op_event.size()] + host_duration[p - op_event.size()];
+    return p < op_event.size()
+               ? end(op_event[p])
+               : host_start[p - op_event.size()] + host_duration[p - op_event.size()];
   }
   [[nodiscard]] Nanos op_start(Op k) const { return start(op_event[k]); }
   [[nodiscard]] Nanos op_end(Op k) const { return end(op_event[k]); }
@@ -182,15 +198,19 @@ struct Draft {
   void each_op_of(std::uint32_t call, Use&& use) const {
     if (slot[call] == kNone) return;
     use(slot[call]);
-    auto it = std::lower_bound(further.begin(), further.end(), std::pair<std::uint32_t, Op>{call, 0});
+    auto it =
+        std::lower_bound(further.begin(), further.end(), std::pair<std::uint32_t, Op>{call, 0});
     for (; it != further.end() && it->first == call; ++it) use(it->second);
   }
   /// The first operation of its launch.
-  [[nodiscard]] bool leads_launch(Op k) const { return op_call[k] != kNone && slot[op_call[k]] == k; }
+  [[nodiscard]] bool leads_launch(Op k) const {
+    return op_call[k] != kNone && slot[op_call[k]] == k;
+  }
   /// Earliest start that launch and stream order allow, floors included.
   [[nodiscard]] Nanos launch_bound(Op k) const;
   [[nodiscard]] Nanos stream_bound(Op k) const;
-  /// The lag of the launch edge: from the call's start, or (negative) from its end where `from_end`.
+  /// The lag of the launch edge: from the call's start, or (negative) from its end where
+  /// `from_end`.
   struct LaunchLag {
     Nanos lag = 0;
     bool from_end = false;
@@ -206,6 +226,8 @@ inline constexpr Nanos kNever = std::int64_t{-1} << 62;
 /// Steps of the build, in this order (build.cpp).
 void index_tracks(Draft& draft);
 void correlate(Draft& draft);
+/// Drops operations outside BuildOptions::range: those whose launch (or, without one, start) is.
+void filter_operations(Draft& draft);
 void order_streams(Draft& draft);
 void sequence_calls(Draft& draft);
 void learn_latencies(Draft& draft);

@@ -12,7 +12,8 @@ inline constexpr std::uint32_t kNone = 0xffffffffU;
 
 /// Edge flags in one byte: rule, known, from_start.
 constexpr std::uint8_t pack_edge(Rule rule, Known known, bool from_start) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(rule) | (static_cast<unsigned>(known) << 4U) |
+  return static_cast<std::uint8_t>(static_cast<unsigned>(rule) |
+                                   (static_cast<unsigned>(known) << 4U) |
                                    (from_start ? 0x40U : 0U));
 }
 constexpr Rule edge_rule(std::uint8_t flags) { return static_cast<Rule>(flags & 15U); }
@@ -22,8 +23,8 @@ static_assert(kRules <= 16, "a rule has four bits in an edge");
 
 struct Graph::Impl {
   std::vector<const trace::EventTable*> tables;
-  std::vector<std::uint32_t> base;   ///< first global event id of each table, and the total
-  std::vector<Nanos> clock;          ///< what to add to a table's times for the common clock
+  std::vector<std::uint32_t> base;  ///< first global event id of each table, and the total
+  std::vector<Nanos> clock;         ///< what to add to a table's times for the common clock
   // nodes
   std::vector<std::uint32_t> event;  ///< global event id
   std::vector<NodeKind> kind;
@@ -44,10 +45,13 @@ struct Graph::Impl {
   [[nodiscard]] std::size_t size() const { return event.size(); }
   [[nodiscard]] std::uint32_t table_of(std::uint32_t global) const {
     if (tables.size() == 1) return 0;
-    return static_cast<std::uint32_t>(std::upper_bound(base.begin(), base.end(), global) - base.begin()) - 1;
+    return static_cast<std::uint32_t>(std::upper_bound(base.begin(), base.end(), global) -
+                                      base.begin()) -
+           1;
   }
   /// The earliest start that edge e allows.
-  static Nanos bound(Nanos from_start_ns, Nanos from_duration, Nanos lag_ns, std::uint8_t edge_flags) {
+  static Nanos bound(Nanos from_start_ns, Nanos from_duration, Nanos lag_ns,
+                     std::uint8_t edge_flags) {
     if (edge_from_start(edge_flags)) return from_start_ns + lag_ns;
     return from_start_ns + std::max<Nanos>(0, from_duration + lag_ns);
   }

@@ -11,19 +11,21 @@ namespace {
 std::uint8_t flags_of(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   std::uint8_t flags = 0;
-  if (name.starts_with("nccl") || name.starts_with("rccl") || has("ncclKernel") || has("ncclDevKernel") ||
-      has("mscclKernel")) {
+  if (name.starts_with("nccl") || name.starts_with("rccl") || has("ncclKernel") ||
+      has("ncclDevKernel") || has("mscclKernel")) {
     flags |= kNameCollective;
   }
   if (has("DtoH") || has("DeviceToHost") || has("Device -> Host")) flags |= kNameToHost;
-  if ((has("HtoD") || has("DtoH") || has("HostToDevice") || has("DeviceToHost")) && !has("Pinned")) {
+  if ((has("HtoD") || has("DtoH") || has("HostToDevice") || has("DeviceToHost")) &&
+      !has("Pinned")) {
     flags |= kNamePageable;
   }
   return flags;
 }
 
 bool is_operation(trace::EventKind kind) {
-  return kind == trace::EventKind::kKernel || kind == trace::EventKind::kCopy || kind == trace::EventKind::kMemset;
+  return kind == trace::EventKind::kKernel || kind == trace::EventKind::kCopy ||
+         kind == trace::EventKind::kMemset;
 }
 
 std::string gpu_name(const trace::EventTable& table, std::int32_t device) {
@@ -107,7 +109,8 @@ void index_tracks(Draft& draft) {
         }
         stream.last = static_cast<Op>(draft.op_event.size());
         if (stream.last > stream.first) {
-          const auto [it, fresh] = gpu_index.try_emplace({t, at.device}, static_cast<std::int32_t>(draft.gpus.size()));
+          const auto [it, fresh] =
+              gpu_index.try_emplace({t, at.device}, static_cast<std::int32_t>(draft.gpus.size()));
           if (fresh) draft.gpus.push_back({t, at.device, gpu_name(table, at.device)});
           stream.gpu = it->second;
           draft.gpu_of_track[slot] = stream.gpu;

@@ -8,8 +8,8 @@ namespace ergon::graph {
 namespace {
 
 constexpr double kLow = 0.05;
-constexpr std::uint64_t kEnough = 20;         // samples below which a class falls back to a wider one
-constexpr Nanos kDefaultStreamGap = 1'000;    // where no stream ever had work waiting
+constexpr std::uint64_t kEnough = 20;       // samples below which a class falls back to a wider one
+constexpr Nanos kDefaultStreamGap = 1'000;  // where no stream ever had work waiting
 
 struct Samples {
   std::vector<DurationHistogram> by_thread;
@@ -60,13 +60,16 @@ void learn_latencies(Draft& d) {
     const Nanos gap = d.op_start(k) - d.op_end(previous);
     if (!d.leads_launch(k)) {
       if (d.op_call[previous] == d.op_call[k]) graph[gpu].add(gap);
-    } else if (d.op_end(previous) > d.start(d.op_call[k]) + 2 * typical[static_cast<std::size_t>(d.op_class(k))]) {
+    } else if (d.op_end(previous) >
+               d.start(d.op_call[k]) + 2 * typical[static_cast<std::size_t>(d.op_class(k))]) {
       stream[gpu].add(gap);
     }
   }
   for (std::size_t g = 0; g < d.gpus.size(); ++g) {
-    d.latency.stream.push_back(stream[g].count() > 0 ? stream[g].quantile(kLow) : kDefaultStreamGap);
-    d.latency.graph_gap.push_back(graph[g].count() > 0 ? graph[g].quantile(kLow) : d.latency.stream.back());
+    d.latency.stream.push_back(stream[g].count() > 0 ? stream[g].quantile(kLow)
+                                                     : kDefaultStreamGap);
+    d.latency.graph_gap.push_back(graph[g].count() > 0 ? graph[g].quantile(kLow)
+                                                       : d.latency.stream.back());
   }
 }
 
@@ -88,19 +91,22 @@ Draft::LaunchLag Draft::launch_lag(Op k) const {
 Nanos Draft::launch_bound(Op k) const {
   if (op_call[k] == kNone) return kNever;
   const LaunchLag l = launch_lag(k);
-  return start(op_call[k]) + (l.from_end ? std::max<Nanos>(0, duration(op_call[k]) + l.lag) : l.lag);
+  return start(op_call[k]) +
+         (l.from_end ? std::max<Nanos>(0, duration(op_call[k]) + l.lag) : l.lag);
 }
 
 Nanos Draft::stream_lag(Op k) const {
   const Op previous = op_previous[k];
   const auto gpu = static_cast<std::size_t>(streams[op_stream[k]].gpu);
   const bool same_launch = op_call[k] != kNone && op_call[previous] == op_call[k];
-  return std::min(same_launch ? latency.graph_gap[gpu] : latency.stream[gpu], op_start(k) - op_end(previous));
+  return std::min(same_launch ? latency.graph_gap[gpu] : latency.stream[gpu],
+                  op_start(k) - op_end(previous));
 }
 
 Nanos Draft::stream_bound(Op k) const {
   if (op_previous[k] == kNone) return kNever;
-  return op_start(op_previous[k]) + std::max<Nanos>(0, duration(op_event[op_previous[k]]) + stream_lag(k));
+  return op_start(op_previous[k]) +
+         std::max<Nanos>(0, duration(op_event[op_previous[k]]) + stream_lag(k));
 }
 
 }  // namespace ergon::graph

@@ -1,5 +1,5 @@
-// Host threads as rows of nodes: what runs innermost between two boundaries of nested events is one node; a blocking
-// call ends in a node of its own, so that what it waited for can hold its return.
+// Host threads as rows of nodes: what runs innermost between two boundaries of nested events is one
+// node; a blocking call ends in a node of its own, so that what it waited for can hold its return.
 #include <algorithm>
 
 #include "draft.hpp"
@@ -36,12 +36,13 @@ class ThreadLayout {
     for (std::uint32_t e = t_.begin; e < t_.end; ++e) {
       const trace::EventId local = base.event + (e - t_.begin);
       const trace::EventKind kind = table.kind[local];
-      const bool mark = kind == trace::EventKind::kAnnotation || (kind == trace::EventKind::kHostOp && is_step(table, local));
+      const bool mark = kind == trace::EventKind::kAnnotation ||
+                        (kind == trace::EventKind::kHostOp && is_step(table, local));
       const bool host = kind == trace::EventKind::kHostOp && !mark;
       if (!mark && !host && kind != trace::EventKind::kApi) continue;
       const Nanos start = table.start_ns[local] + base.clock;
       const Nanos end = start + table.duration_ns[local];
-      if (d_.options.range && (table.start_ns[local] < d_.options.range->begin || table.start_ns[local] >= d_.options.range->end)) continue;
+      if (!d_.in_range(e)) continue;
       if (mark) {
         if (first_event == kNone || start < first_mark) first_mark = start, first_event = e;
         if (last_event == kNone || end > last_mark) last_mark = end, last_event = e;
@@ -66,7 +67,9 @@ class ThreadLayout {
   }
 
  private:
-  [[nodiscard]] Pre next_pre() const { return static_cast<Pre>(d_.op_event.size() + d_.host_event.size()); }
+  [[nodiscard]] Pre next_pre() const {
+    return static_cast<Pre>(d_.op_event.size() + d_.host_event.size());
+  }
   static bool is_step(const trace::EventTable& table, trace::EventId e) {
     return table.name_of(e).starts_with("ProfilerStep#");
   }
@@ -74,7 +77,8 @@ class ThreadLayout {
   void emit(std::uint32_t event, NodeKind kind, Nanos start, Nanos duration) {
     const Pre p = next_pre();
     const bool first = p == t_.first;
-    if (first || start - last_end_ >= kGap) d_.gaps.push_back({thread_, p, first ? kNever : last_end_, start});
+    if (first || start - last_end_ >= kGap)
+      d_.gaps.push_back({thread_, p, first ? kNever : last_end_, start});
     d_.host_event.push_back(event);
     d_.host_kind.push_back(kind);
     d_.host_start.push_back(start);
@@ -85,8 +89,9 @@ class ThreadLayout {
 
   void open_call(std::uint32_t e, Nanos end) {
     Open call{e, end, NodeKind::kApi, 0, 0};
-    const auto [lo, hi] = std::equal_range(d_.waits.begin(), d_.waits.end(), HostWait{.call = e},
-                                           [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
+    const auto [lo, hi] =
+        std::equal_range(d_.waits.begin(), d_.waits.end(), HostWait{.call = e},
+                         [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
     call.wait_begin = static_cast<std::uint32_t>(lo - d_.waits.begin());
     call.wait_end = static_cast<std::uint32_t>(hi - d_.waits.begin());
     const ApiClass c = d_.api(e);
@@ -123,7 +128,8 @@ class ThreadLayout {
     const Nanos returned = at_;
     Nanos resumed = returned;
     if (d_.host_event[last] == top.event && held > d_.host_start[last]) {
-      // Its own work is what a call costs that need not wait; the rest was waiting, and what it does after that.
+      // Its own work is what a call costs that need not wait; the rest was waiting, and what it
+      // does after that.
       const ApiClass c = d_.api(top.event);
       const Nanos own = launches(c) ? d_.latency.launch_call : 0;
       d_.host_duration[last] = std::min({own, held - d_.host_start[last], d_.host_duration[last]});
@@ -134,7 +140,8 @@ class ThreadLayout {
       }
     }
     last_end_ = resumed;
-    emit(top.event, resumed < returned ? NodeKind::kApi : NodeKind::kSync, resumed, returned - resumed);
+    emit(top.event, resumed < returned ? NodeKind::kApi : NodeKind::kSync, resumed,
+         returned - resumed);
   }
 
   void advance(Nanos to) {
@@ -156,7 +163,8 @@ class ThreadLayout {
   std::vector<Open> open_;
   Nanos at_ = kNever;        // the thread is laid out up to here
   Nanos last_end_ = kNever;  // end of its latest node
-  bool fresh_call_ = false;  // the innermost event is a call that must have a node, even an empty one
+  bool fresh_call_ =
+      false;  // the innermost event is a call that must have a node, even an empty one
 };
 
 }  // namespace

@@ -7,8 +7,9 @@
 namespace ergon::graph {
 namespace {
 
-// An overlap this short is the head of the next kernel under the tail of the last (programmatic dependent launch);
-// more than this and more than half of the earlier operation is two branches of a CUDA graph.
+// An overlap this short is the head of the next kernel under the tail of the last (programmatic
+// dependent launch); more than this and more than half of the earlier operation is two branches of
+// a CUDA graph.
 constexpr Nanos kShortOverlap = 20'000;
 
 void order_stream(Draft& d, const Stream& s) {
@@ -37,7 +38,9 @@ void order_stream(Draft& d, const Stream& s) {
   }
 }
 
-bool matters(ApiClass c) { return launches(c) || blocks_host(c) || c == ApiClass::kEventRecord || c == ApiClass::kStreamWait; }
+bool matters(ApiClass c) {
+  return launches(c) || blocks_host(c) || c == ApiClass::kEventRecord || c == ApiClass::kStreamWait;
+}
 
 }  // namespace
 
@@ -52,12 +55,14 @@ void sequence_calls(Draft& d) {
     std::vector<std::uint32_t>& calls = d.processes[thread.process].calls;
     const std::size_t old = calls.size();
     for (std::uint32_t e = thread.begin; e < thread.end; ++e) {
-      if (d.kind(e) == trace::EventKind::kApi && matters(d.api(e))) calls.push_back(e);
+      if (d.kind(e) == trace::EventKind::kApi && matters(d.api(e)) && d.in_range(e))
+        calls.push_back(e);
     }
     const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
       return std::pair(d.start(a), a) < std::pair(d.start(b), b);
     };
-    std::inplace_merge(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(old), calls.end(), earlier);
+    std::inplace_merge(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(old), calls.end(),
+                       earlier);
   }
   for (const Process& p : d.processes) {
     for (const std::uint32_t call : p.calls) {

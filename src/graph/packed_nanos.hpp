@@ -10,8 +10,8 @@
 
 namespace ergon::graph {
 
-/// A growing list of times. Blocks of 64 keep 32-bit offsets from their least value; a block that spans more than
-/// 2^32 ns (4.3 s) keeps its values whole.
+/// A growing list of times. Blocks of 64 keep 32-bit offsets from their least value; a block that
+/// spans more than 2^32 ns (4.3 s) keeps its values whole.
 class PackedNanos {
  public:
   static constexpr std::size_t kBlock = 64;
@@ -42,15 +42,17 @@ class PackedNanos {
     std::uint32_t whole = kNone;
   };
   void flush() {
-    const auto [least, most] =
-        std::minmax_element(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
+    const auto [least, most] = std::minmax_element(
+        pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
     Block block{*least, kNone};
     if (static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least) > 0xffffffffULL) {
       block.whole = static_cast<std::uint32_t>(whole_.size());
-      whole_.insert(whole_.end(), pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
+      whole_.insert(whole_.end(), pending_.begin(),
+                    pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
       low_.insert(low_.end(), fill_, 0U);
     } else {
-      for (std::size_t i = 0; i < fill_; ++i) low_.push_back(static_cast<std::uint32_t>(pending_[i] - block.base));
+      for (std::size_t i = 0; i < fill_; ++i)
+        low_.push_back(static_cast<std::uint32_t>(pending_[i] - block.base));
     }
     blocks_.push_back(block);
     fill_ = 0;

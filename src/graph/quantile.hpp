@@ -9,7 +9,8 @@
 
 namespace ergon::graph {
 
-/// Counts durations in buckets of at most 1.6 % width (exact below 128 ns). Order of insertion does not matter.
+/// Counts durations in buckets of at most 1.6 % width (exact below 128 ns). Order of insertion does
+/// not matter.
 class DurationHistogram {
  public:
   void add(Nanos v) {
@@ -18,7 +19,8 @@ class DurationHistogram {
     ++total_;
   }
   [[nodiscard]] std::uint64_t count() const { return total_; }
-  /// The lower edge of the bucket that holds the q-quantile: never above the value itself. 0 when empty.
+  /// The lower edge of the bucket that holds the q-quantile: never above the value itself. 0 when
+  /// empty.
   [[nodiscard]] Nanos quantile(double q) const {
     if (total_ == 0) return 0;
     const auto rank = static_cast<std::uint64_t>(q * static_cast<double>(total_ - 1));

@@ -1,5 +1,6 @@
-// Operations that no rule explains but that start just when work on another stream ends. With a stream wait called
-// between the two launches, or inside one CUDA graph, the edge is inferred; without, it is assumed.
+// Operations that no rule explains but that start just when work on another stream ends. With a
+// stream wait called between the two launches, or inside one CUDA graph, the edge is inferred;
+// without, it is assumed.
 #include <algorithm>
 
 #include "draft.hpp"
@@ -47,7 +48,8 @@ void find_coincidences(Draft& d) {
       if (d.op_start(e.to) - d.op_end(e.from) <= kTolerance) explained.push_back(e.to);
     }
     std::sort(explained.begin(), explained.end());
-    std::erase_if(late, [&](Op k) { return std::binary_search(explained.begin(), explained.end(), k); });
+    std::erase_if(late,
+                  [&](Op k) { return std::binary_search(explained.begin(), explained.end(), k); });
     if (late.empty()) continue;
 
     for (const Stream& s : d.streams) {
@@ -74,9 +76,12 @@ void find_coincidences(Draft& d) {
         if (known && d.start(before) > d.start(after)) continue;
         const std::uint32_t process = d.streams[d.op_stream[k]].process;
         if (process != d.streams[d.op_stream[x]].process) continue;
-        const bool evident = known && (before == after || (process != kNone && wait_between(waits[process], d.start(before),
-                                                                                          d.start(after))));
-        d.op_edges.push_back({x, k, Rule::kEventWait, evident ? Known::kInferred : Known::kAssumed});
+        const bool evident =
+            known &&
+            (before == after ||
+             (process != kNone && wait_between(waits[process], d.start(before), d.start(after))));
+        d.op_edges.push_back(
+            {x, k, Rule::kEventWait, evident ? Known::kInferred : Known::kAssumed});
         break;
       }
     }

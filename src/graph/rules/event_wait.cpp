@@ -1,6 +1,6 @@
-// Stream waits for event: the first operation launched on the waiting stream after cudaStreamWaitEvent starts after the
-// last operation launched on the recorded stream before cudaEventRecord. From cuda_sync records, else from the order of
-// the calls on their thread.
+// Stream waits for event: the first operation launched on the waiting stream after
+// cudaStreamWaitEvent starts after the last operation launched on the recorded stream before
+// cudaEventRecord. From cuda_sync records, else from the order of the calls on their thread.
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
@@ -10,7 +10,8 @@
 namespace ergon::graph {
 namespace {
 
-constexpr std::uint32_t kPatience = 64;    // launches on its thread after which an unresolved wait is given up
+constexpr std::uint32_t kPatience =
+    64;  // launches on its thread after which an unresolved wait is given up
 constexpr std::size_t kMostRecords = 256;  // unconsumed records kept a thread
 
 std::int64_t number_after(std::string_view text, std::string_view key) {
@@ -24,17 +25,17 @@ std::int64_t number_after(std::string_view text, std::string_view key) {
 }
 
 struct Pending {
-  Op source = kNone;              ///< what the order of calls suggests; kNone: nothing
-  std::uint32_t target = kNone;   ///< stream that waits, when recorded
-  Nanos at = 0;                   ///< time of the wait call
+  Op source = kNone;             ///< what the order of calls suggests; kNone: nothing
+  std::uint32_t target = kNone;  ///< stream that waits, when recorded
+  Nanos at = 0;                  ///< time of the wait call
   Known known = Known::kInferred;
   std::uint32_t patience = kPatience;
 };
 
 struct ThreadState {
-  Op last = kNone;                ///< last operation launched from this thread
-  std::vector<Op> records;        ///< for each event record not yet waited for: the operation it follows
-  bool in_waits = false;          ///< the latest call was a wait, on `waited`
+  Op last = kNone;          ///< last operation launched from this thread
+  std::vector<Op> records;  ///< for each event record not yet waited for: the operation it follows
+  bool in_waits = false;    ///< the latest call was a wait, on `waited`
   Op waited = kNone;
   std::vector<Pending> pending;
 };
@@ -55,7 +56,8 @@ class Finder {
         launch(thread, call);
       }
     }
-    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold", given_up_);
+    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold",
+            given_up_);
   }
 
  private:
@@ -125,7 +127,8 @@ class Finder {
         add(p.source, k, Known::kInferred);
         return true;
       }
-      // The next launch goes where the last one went: the stream joins another, or the fork comes later.
+      // The next launch goes where the last one went: the stream joins another, or the fork comes
+      // later.
       const Op other = joined_work(p, k);
       if (other != kNone) {
         add(other, k, Known::kInferred);
@@ -137,22 +140,26 @@ class Finder {
     });
   }
 
-  // Of the work on other streams before the wait, that which ended when `k` could start (evidence), else the latest
-  // launched that this stream has not waited for yet.
+  // Of the work on other streams before the wait, that which ended when `k` could start (evidence),
+  // else the latest launched that this stream has not waited for yet.
   Op joined_work(const Pending& p, Op k) {
-    const bool late = d_.op_start(k) > std::max(d_.launch_bound(k), d_.stream_bound(k)) + kTolerance;
+    const bool late =
+        d_.op_start(k) > std::max(d_.launch_bound(k), d_.stream_bound(k)) + kTolerance;
     Op best = kNone;
     bool best_tight = false;
     for (std::uint32_t s = 0; s < d_.streams.size(); ++s) {
       const Stream& stream = d_.streams[s];
-      if (s == d_.op_stream[k] || stream.launched.empty() || d_.processes.data() + stream.process != &process_) continue;
+      if (s == d_.op_stream[k] || stream.launched.empty() ||
+          d_.processes.data() + stream.process != &process_)
+        continue;
       const Op x = last_launched_before(d_, s, p.at);
       if (x == kNone || d_.op_end(x) > d_.op_start(k) + kRounding) continue;
       const auto joined = joined_.find(key(s, d_.op_stream[k]));
       if (joined != joined_.end() && joined->second >= x) continue;
       const bool tight = late && d_.op_start(k) - d_.op_end(x) <= kTolerance;
       const auto launched = [&](Op o) { return d_.start(d_.op_call[o]); };
-      if (best == kNone || (tight && !best_tight) || (tight == best_tight && launched(x) > launched(best))) {
+      if (best == kNone || (tight && !best_tight) ||
+          (tight == best_tight && launched(x) > launched(best))) {
         best = x;
         best_tight = tight;
       }
@@ -163,17 +170,21 @@ class Finder {
   void add(Op source, Op target, Known known) {
     if (source == kNone || d_.op_stream[source] == d_.op_stream[target]) return;
     if (d_.op_start(target) < d_.op_end(source) - kRounding) {
-      d_.note("stream_wait_contradicted", "stream waits that the times of their operations contradict");
+      d_.note("stream_wait_contradicted",
+              "stream waits that the times of their operations contradict");
       return;
     }
-    Op& joined = joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
+    Op& joined =
+        joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
     for (std::size_t i = d_.op_edges.size(); i-- > 0 && d_.op_edges[i].to == target;) {
       if (d_.op_edges[i].from == source) return;
     }
     d_.op_edges.push_back({source, target, Rule::kEventWait, known});
   }
-  static std::uint64_t key(std::uint32_t from, std::uint32_t to) { return (std::uint64_t{from} << 32U) | to; }
+  static std::uint64_t key(std::uint32_t from, std::uint32_t to) {
+    return (std::uint64_t{from} << 32U) | to;
+  }
 
   Draft& d_;
   const Process& process_;
@@ -203,7 +214,8 @@ std::uint32_t stream_numbered(const Draft& d, std::uint32_t record, std::int64_t
   const trace::Track& at = r.table->tracks[r.table->track[r.event]];
   for (std::uint32_t s = 0; s < d.streams.size(); ++s) {
     const Stream& stream = d.streams[s];
-    if (d.tables[stream.table] == r.table && stream.stream == number && stream.last > stream.first &&
+    if (d.tables[stream.table] == r.table && stream.stream == number &&
+        stream.last > stream.first &&
         (at.device < 0 || d.gpus[static_cast<std::size_t>(stream.gpu)].device == at.device) &&
         (at.context < 0 || stream.context < 0 || stream.context == at.context)) {
       return s;

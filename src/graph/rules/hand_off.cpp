@@ -1,6 +1,6 @@
-// Host threads that wait for each other, as the caller of backward() and the autograd thread do. Nothing records it; the
-// evidence is in the idle times: a thread wakes just after another has gone idle, and that one stays idle until it is
-// done.
+// Host threads that wait for each other, as the caller of backward() and the autograd thread do.
+// Nothing records it; the evidence is in the idle times: a thread wakes just after another has gone
+// idle, and that one stays idle until it is done.
 #include <algorithm>
 #include <map>
 
@@ -53,8 +53,9 @@ class Finder {
   };
 
   void gaps_of(std::uint32_t t) {
-    const auto [lo, hi] = std::equal_range(d_.gaps.begin(), d_.gaps.end(), HostGap{.thread = t},
-                                           [](const HostGap& a, const HostGap& b) { return a.thread < b.thread; });
+    const auto [lo, hi] =
+        std::equal_range(d_.gaps.begin(), d_.gaps.end(), HostGap{.thread = t},
+                         [](const HostGap& a, const HostGap& b) { return a.thread < b.thread; });
     for (auto it = lo; it != hi; ++it) {
       if (it->end - it->begin >= kGlance || it->begin == kNever) wakes_.push_back(*it);
     }
@@ -62,26 +63,30 @@ class Finder {
 
   // The idle time of thread t that covers `at`; nullptr when it works then.
   const HostGap* idle_at(std::uint32_t t, Nanos at) const {
-    const auto it = std::upper_bound(d_.gaps.begin(), d_.gaps.end(), std::pair(t, at), [](const auto& key, const HostGap& g) {
-      return key.first < g.thread || (key.first == g.thread && key.second < g.end);
-    });
-    if (it == d_.gaps.end() || it->thread != t || it->begin == kNever || it->begin > at) return nullptr;
+    const auto it = std::upper_bound(
+        d_.gaps.begin(), d_.gaps.end(), std::pair(t, at), [](const auto& key, const HostGap& g) {
+          return key.first < g.thread || (key.first == g.thread && key.second < g.end);
+        });
+    if (it == d_.gaps.end() || it->thread != t || it->begin == kNever || it->begin > at)
+      return nullptr;
     return &*it;
   }
 
   // The end of a thread's activity that starts with node `first`: up to its next long idle time.
   Nanos activity_end(const HostGap& wake) const {
     const HostThread& t = d_.threads[wake.thread];
-    const auto next = std::upper_bound(d_.gaps.begin(), d_.gaps.end(), wake, [](const HostGap& a, const HostGap& b) {
-      return std::pair(a.thread, a.after) < std::pair(b.thread, b.after);
-    });
+    const auto next = std::upper_bound(
+        d_.gaps.begin(), d_.gaps.end(), wake, [](const HostGap& a, const HostGap& b) {
+          return std::pair(a.thread, a.after) < std::pair(b.thread, b.after);
+        });
     for (auto it = next; it != d_.gaps.end() && it->thread == wake.thread; ++it) {
       if (it->end - it->begin >= kAsleep * 25) return it->begin;
     }
     return d_.node_end(t.last - 1);
   }
 
-  // Thread `wake.thread` wakes after a long sleep: who has just gone idle, and stays so for most of its activity?
+  // Thread `wake.thread` wakes after a long sleep: who has just gone idle, and stays so for most of
+  // its activity?
   void begin_session(const HostGap& wake) {
     if (wake.begin != kNever && wake.end - wake.begin < kAsleep) return;
     const Nanos at = wake.end;
@@ -90,14 +95,16 @@ class Finder {
       if (t == wake.thread) continue;
       const HostGap* idle = idle_at(t, at);
       if (idle == nullptr || at - idle->begin > kHandOver) continue;
-      if (wake.begin != kNever && wake.begin > idle->begin) continue;  // it slept less long than the other worked
+      if (wake.begin != kNever && wake.begin > idle->begin)
+        continue;  // it slept less long than the other worked
       if (best == nullptr || idle->begin > best->begin) best = idle;
     }
     if (best == nullptr) return;
     const Nanos end = activity_end(wake);
     // The caller must be idle for most of the worker's activity, in this gap and those that follow.
     Nanos covered = 0;
-    for (const HostGap* g = best; g != d_.gaps.data() + d_.gaps.size() && g->thread == best->thread && g->begin < end; ++g) {
+    for (const HostGap* g = best;
+         g != d_.gaps.data() + d_.gaps.size() && g->thread == best->thread && g->begin < end; ++g) {
       covered += std::min(g->end, end) - std::max(g->begin, at);
     }
     if (covered * 2 < end - at) return;
@@ -107,7 +114,8 @@ class Finder {
     sessions_[best->thread].push_back({wake.thread, at, end});
   }
 
-  // The caller goes on while or after the worker worked for it: it waited for what the worker did last.
+  // The caller goes on while or after the worker worked for it: it waited for what the worker did
+  // last.
   void resume(const HostGap& wake) {
     if (wake.begin == kNever) return;
     const auto found = sessions_.find(wake.thread);

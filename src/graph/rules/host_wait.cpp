@@ -1,4 +1,5 @@
-// Calls that hold the host until the GPU has done something: synchronisation, blocking copies, frees, full queues.
+// Calls that hold the host until the GPU has done something: synchronisation, blocking copies,
+// frees, full queues.
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,8 +8,9 @@
 namespace ergon::graph {
 namespace {
 
-constexpr Nanos kQueueStall = 50'000;          // a launch that takes this long, and ...
-constexpr std::uint64_t kQueueDepth = 256;     // ... finds this many operations not yet started, waits for room
+constexpr Nanos kQueueStall = 50'000;  // a launch that takes this long, and ...
+constexpr std::uint64_t kQueueDepth =
+    256;  // ... finds this many operations not yet started, waits for room
 
 class Finder {
  public:
@@ -70,11 +72,13 @@ class Finder {
     record_time_[ref.table->correlation[ref.event]] = r.at;
   }
 
-  // The last operation of a stream that the call can have waited for: the last one launched, and those after it whose
-  // launch is unknown and that ended in time.
+  // The last operation of a stream that the call can have waited for: the last one launched, and
+  // those after it whose launch is unknown and that ended in time.
   Op last_work(std::uint32_t stream, Op launched, Nanos returned) const {
     Op k = launched;
-    while (k + 1 < d_.streams[stream].last && d_.op_call[k + 1] == kNone && d_.op_end(k + 1) <= returned + kRounding) ++k;
+    while (k + 1 < d_.streams[stream].last && d_.op_call[k + 1] == kNone &&
+           d_.op_end(k + 1) <= returned + kRounding)
+      ++k;
     return k;
   }
   bool add(std::uint32_t call, Op k, Rule rule, Known known, bool from_start = false) {
@@ -82,7 +86,8 @@ class Finder {
     const Nanos source = from_start ? d_.op_start(k) : d_.op_end(k);
     if (source > d_.end(call) + kRounding) {
       if (known == Known::kRecorded) {
-        d_.note("sync_contradicted", "synchronisation records that the times of their operations contradict");
+        d_.note("sync_contradicted",
+                "synchronisation records that the times of their operations contradict");
       }
       return false;
     }
@@ -104,7 +109,8 @@ class Finder {
       const Draft::Ref ref = d_.ref(d_.slot[call]);
       const std::int32_t device = ref.table->tracks[ref.table->track[ref.event]].device;
       for (std::size_t g = 0; g < d_.gpus.size(); ++g) {
-        if (d_.gpus[g].table == process_.table && d_.gpus[g].device == device) gpu = static_cast<std::int32_t>(g);
+        if (d_.gpus[g].table == process_.table && d_.gpus[g].device == device)
+          gpu = static_cast<std::int32_t>(g);
       }
     }
     if (gpu < 0) {
@@ -124,16 +130,20 @@ class Finder {
       const std::uint32_t s = stream_numbered(d_, d_.slot[call], r->stream);
       if (s != kNone) {
         const Op k = last_launched_before(d_, s, d_.start(call));
-        if (k != kNone) add(call, last_work(s, k, d_.end(call)), Rule::kStreamSync, Known::kRecorded);
+        if (k != kNone)
+          add(call, last_work(s, k, d_.end(call)), Rule::kStreamSync, Known::kRecorded);
         return;
       }
     }
-    // Most programs wait for the stream on which the thread launched last; unless that one was still running.
+    // Most programs wait for the stream on which the thread launched last; unless that one was
+    // still running.
     const auto it = last_of_thread_.find(d_.place(call));
     if (it != last_of_thread_.end()) {
       const std::uint32_t s = d_.op_stream[it->second];
       const Op k = last_launched_before(d_, s, d_.start(call));
-      if (k != kNone && add(call, last_work(s, k, d_.end(call)), Rule::kStreamSync, Known::kInferred)) return;
+      if (k != kNone &&
+          add(call, last_work(s, k, d_.end(call)), Rule::kStreamSync, Known::kInferred))
+        return;
     }
     add(call, ended_during(call), Rule::kStreamSync, Known::kInferred);
   }
@@ -143,7 +153,8 @@ class Finder {
       const std::uint32_t s = stream_numbered(d_, d_.slot[call], r->wait_on_stream);
       const auto at = record_time_.find(r->record_correlation);
       if (s != kNone) {
-        const Op k = last_launched_before(d_, s, at == record_time_.end() ? d_.start(call) : at->second);
+        const Op k =
+            last_launched_before(d_, s, at == record_time_.end() ? d_.start(call) : at->second);
         if (k != kNone) add(call, k, Rule::kEventSync, Known::kRecorded);
       }
       return;
@@ -183,7 +194,9 @@ class Finder {
       if (low == first) continue;
       const Op k = low - 1;
       if (d_.op_end(k) <= begin) continue;
-      if (best == kNone || d_.op_end(k) > d_.op_end(best) || (d_.op_end(k) == d_.op_end(best) && k < best)) best = k;
+      if (best == kNone || d_.op_end(k) > d_.op_end(best) ||
+          (d_.op_end(k) == d_.op_end(best) && k < best))
+        best = k;
     }
     return best;
   }
@@ -209,7 +222,8 @@ class Finder {
     const Nanos end = d_.end(call);
     const auto issued = std::partition_point(launched.begin(), launched.end(),
                                              [&](Op k) { return d_.start(d_.op_call[k]) < begin; });
-    const auto started = std::partition_point(launched.begin(), issued, [&](Op k) { return d_.op_start(k) <= end; });
+    const auto started =
+        std::partition_point(launched.begin(), issued, [&](Op k) { return d_.op_start(k) <= end; });
     if (started == launched.begin()) return;
     if (static_cast<std::uint64_t>(issued - started) < kQueueDepth) return;
     const Op k = *(started - 1);
@@ -219,8 +233,9 @@ class Finder {
 
   Draft& d_;
   const Process& process_;
-  std::unordered_map<std::uint32_t, Op> last_;            ///< by stream: last launched since the last device sync
-  std::vector<std::uint32_t> fresh_;                      ///< streams with work since then
+  std::unordered_map<std::uint32_t, Op>
+      last_;                          ///< by stream: last launched since the last device sync
+  std::vector<std::uint32_t> fresh_;  ///< streams with work since then
   std::unordered_map<std::uint32_t, Op> last_of_thread_;
   std::vector<Recorded> records_;
   std::unordered_map<std::int64_t, Nanos> record_time_;
@@ -232,7 +247,8 @@ class Finder {
 
 void find_host_waits(Draft& d) {
   for (const Process& p : d.processes) Finder(d, p).run();
-  std::stable_sort(d.waits.begin(), d.waits.end(), [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
+  std::stable_sort(d.waits.begin(), d.waits.end(),
+                   [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
   DurationHistogram returns;
   for (std::size_t i = 0; i < d.waits.size();) {
     Nanos last = kNever;
