@@ -9,20 +9,20 @@
 namespace ergon::report {
 
 struct Warning {
-  std::string code;
-  std::string message;
+  std::string code = {};
+  std::string message = {};
   std::uint64_t count = 1;
 };
 
 /// What every answer carries besides its own figures.
 struct Envelope {
-  std::string version;
-  std::vector<io::InputRecord> inputs;
-  std::vector<Warning> warnings;
-  std::vector<std::pair<std::string, std::uint64_t>> skipped;  ///< reason, count
+  std::string version = {};
+  std::vector<io::InputRecord> inputs = {};
+  std::vector<Warning> warnings = {};
+  std::vector<std::pair<std::string, std::uint64_t>> skipped = {};  ///< reason, count
   std::vector<std::pair<std::string, double>>
-      origin_shares;  ///< origin word, share of the answer's figures
-  std::string command_line;
+      origin_shares = {};  ///< origin word, share of the answer's figures
+  std::string command_line = {};
 };
 
 /// "schema", "ergon_version", "inputs", "warnings", "skipped", "origin_shares" and the answer's own

@@ -1,0 +1,276 @@
+// Page data as JSON, small enough for a page that opens at once.
+#include "ergon/report/page.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "text.hpp"
+
+namespace ergon::report {
+namespace {
+
+constexpr std::size_t kNameBudget = 1'000'000;
+
+Value optional(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+
+// A slice as it is drawn: one operation, or a bundle of neighbours.
+struct Drawn {
+  Nanos start = 0;
+  Nanos end = 0;
+  std::uint32_t name = 0;
+  std::uint64_t count = 1;
+};
+
+// Whether a slice joins the bundle [start, end): it is near, and both together are short.
+bool joins(const Slice& slice, Nanos start, Nanos end, Nanos resolution) {
+  return resolution > 0 && slice.start_ns - end < resolution &&
+         std::max(slice.start_ns + slice.duration_ns, end) - start <= resolution;
+}
+
+// The slices of a lane, neighbours joined. The name of a bundle is the one that took most of its
+// time.
+std::vector<Drawn> bundled(const Lane& lane, Nanos resolution) {
+  std::vector<Drawn> out;
+  std::map<std::uint32_t, Nanos> time_of_name;
+  const auto close = [&] {
+    if (out.empty() || out.back().count == 1) return;
+    const auto most =
+        std::ranges::max_element(time_of_name, {}, [](const auto& entry) { return entry.second; });
+    out.back().name = most->first;
+  };
+  for (const Slice& slice : lane.slices) {
+    const Nanos end = slice.start_ns + slice.duration_ns;
+    if (!out.empty() && joins(slice, out.back().start, out.back().end, resolution)) {
+      out.back().end = std::max(out.back().end, end);
+      ++out.back().count;
+    } else {
+      close();
+      time_of_name.clear();
+      out.push_back({slice.start_ns, end, slice.name, 1});
+    }
+    time_of_name[slice.name] += slice.duration_ns;
+  }
+  close();
+  return out;
+}
+
+// How many slices bundled() gives; cheap, since it is asked for many resolutions.
+std::size_t drawn_count(const Timeline& timeline, Nanos resolution) {
+  std::size_t count = 0;
+  for (const auto& gpu : timeline.gpus) {
+    for (const auto& lane : gpu.lanes) {
+      Nanos start = 0;
+      Nanos end = 0;
+      bool open = false;
+      for (const Slice& slice : lane.slices) {
+        const Nanos slice_end = slice.start_ns + slice.duration_ns;
+        if (open && joins(slice, start, end, resolution)) {
+          end = std::max(end, slice_end);
+          continue;
+        }
+        ++count;
+        open = true;
+        start = slice.start_ns;
+        end = slice_end;
+      }
+    }
+  }
+  return count;
+}
+
+// The finest power of two (0: none) at which the timeline is small enough.
+Nanos resolution_for(const Timeline& timeline, std::size_t limit) {
+  if (drawn_count(timeline, 0) <= limit) return 0;
+  Nanos resolution = 1024;
+  while (drawn_count(timeline, resolution) > limit && resolution < (Nanos{1} << 60))
+    resolution *= 2;
+  return resolution;
+}
+
+Value lane_value(const Lane& lane, Nanos resolution, Nanos origin) {
+  // Four numbers a slice: start after the end of the one before, duration, name, count. Differences
+  // are short.
+  Value slices = Value::array();
+  Nanos end = origin;
+  for (const Drawn& drawn : bundled(lane, resolution)) {
+    slices.push(drawn.start - end).push(drawn.end - drawn.start).push(drawn.name).push(drawn.count);
+    end = drawn.end;
+  }
+  return Value::object().set("name", lane.name).set("slices", std::move(slices));
+}
+
+Value packs_value(const GpuTimeline& gpu, std::size_t limit, Nanos origin) {
+  // Packs in a row at one clock are joined where there are too many to draw.
+  std::vector<PackWindow> packs;
+  for (const PackWindow& pack : gpu.packs) {
+    const bool join =
+        gpu.packs.size() > limit && !packs.empty() && packs.back().clock_hz == pack.clock_hz;
+    if (join) {
+      packs.back().end_ns = pack.end_ns;
+    } else {
+      packs.push_back(pack);
+    }
+  }
+  if (packs.size() > limit) packs.resize(limit);
+  Value out = Value::array();
+  for (const PackWindow& pack : packs) {
+    out.push(Value::object()
+                 .set("id", pack.id)
+                 .set("start_ns", pack.start_ns - origin)
+                 .set("end_ns", pack.end_ns - origin)
+                 .set("clock_hz", optional(pack.clock_hz)));
+  }
+  return out;
+}
+
+Value timeline_value(const Timeline& timeline, const PageLimits& limits) {
+  Nanos begin = 0;
+  Nanos end = 0;
+  bool any = false;
+  std::uint64_t total = 0;
+  for (const auto& gpu : timeline.gpus) {
+    const auto include = [&](Nanos from, Nanos to) {
+      begin = any ? std::min(begin, from) : from;
+      end = any ? std::max(end, to) : to;
+      any = true;
+    };
+    for (const auto& lane : gpu.lanes) {
+      total += lane.slices.size();
+      for (const auto& slice : lane.slices)
+        include(slice.start_ns, slice.start_ns + slice.duration_ns);
+    }
+    for (const auto& pack : gpu.packs) include(pack.start_ns, pack.end_ns);
+  }
+  const Nanos resolution = resolution_for(timeline, limits.slices);
+  Value gpus = Value::array();
+  for (const auto& gpu : timeline.gpus) {
+    Value lanes = Value::array();
+    for (const auto& lane : gpu.lanes) lanes.push(lane_value(lane, resolution, begin));
+    gpus.push(Value::object()
+                  .set("id", gpu.id)
+                  .set("name", gpu.name)
+                  .set("default_clock_hz", optional(gpu.default_clock_hz))
+                  .set("streams", std::move(lanes))
+                  .set("packs", packs_value(gpu, limits.packs, begin)));
+  }
+  // All names together stay below a megabyte.
+  const std::size_t room = kNameBudget / std::max<std::size_t>(1, timeline.names.size());
+  const std::size_t name_bytes = std::clamp<std::size_t>(room, 40, limits.name_bytes);
+  Value names = Value::array();
+  for (const auto& name : timeline.names) {
+    names.push(Value::array()
+                   .push(shortened(visible(name.text), static_cast<int>(name_bytes), true))
+                   .push(name.kind));
+  }
+  return Value::object()
+      .set("span_ns", end - begin)
+      .set("operations", total)
+      .set("bundle_ns", resolution)
+      .set("names", std::move(names))
+      .set("gpus", std::move(gpus));
+}
+
+Value point_value(const OperatingPoint& point) {
+  return Value::object()
+      .set("clock_hz", optional(point.clock_hz))
+      .set("time_s", point.time_s)
+      .set("energy_j", point.energy_j);
+}
+
+Value frontier_value(const Frontier& frontier) {
+  Value points = Value::array();
+  for (const auto& point : frontier.points) {
+    points.push(Value::object()
+                    .set("time_s", point.time_s)
+                    .set("energy_j", point.energy_j)
+                    .set("lower_bound_j", optional(point.lower_bound_j)));
+  }
+  Value uniform = Value::array();
+  for (const auto& point : frontier.uniform) uniform.push(point_value(point));
+  const auto single = [](const std::optional<OperatingPoint>& point) {
+    return point ? point_value(*point) : Value();
+  };
+  return Value::object()
+      .set("points", std::move(points))
+      .set("uniform", std::move(uniform))
+      .set("default", single(frontier.default_clocks))
+      .set("best_uniform", single(frontier.best_uniform))
+      .set("plan", single(frontier.plan))
+      .set("deadline_s", optional(frontier.deadline_s))
+      .set("lower_bound_j", optional(frontier.lower_bound_j));
+}
+
+Value parts_value(const std::vector<std::pair<std::string, double>>& parts) {
+  Value out = Value::array();
+  for (const auto& [name, amount] : parts) out.push(Value::array().push(name).push(amount));
+  return out;
+}
+
+Value kernel_value(const KernelRow& row, std::size_t name_bytes) {
+  return Value::object()
+      .set("name", shortened(visible(row.name), static_cast<int>(name_bytes), true))
+      .set("kind", row.kind)
+      .set("count", row.count)
+      .set("time_s", row.time_s)
+      .set("energy_j", optional(row.energy_j))
+      .set("slack_s", optional(row.slack_s))
+      .set("sensitivity", optional(row.sensitivity))
+      .set("origin", row.origin);
+}
+
+Value kernels_value(const std::vector<KernelRow>& kernels, const PageLimits& limits,
+                    std::size_t& left_out) {
+  std::vector<std::size_t> order(kernels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto weight = [&](std::size_t i) {
+    return std::pair{kernels[i].energy_j.value_or(0), kernels[i].time_s};
+  };
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+  Value out = Value::array();
+  for (std::size_t i = 0; i < order.size() && i < limits.kernels; ++i) {
+    out.push(kernel_value(kernels[order[i]], limits.name_bytes));
+  }
+  left_out = order.size() > limits.kernels ? order.size() - limits.kernels : 0;
+  return out;
+}
+
+}  // namespace
+
+Value to_value(const Page& page, const PageLimits& limits) {
+  Value out = Value::object();
+  out.set("schema", "ergon.page/1");
+  Value figures = Value::array();
+  for (const auto& figure : page.figures) {
+    figures.push(Value::object()
+                     .set("label", figure.label)
+                     .set("value", optional(figure.value))
+                     .set("unit", figure.unit)
+                     .set("note", figure.note)
+                     .set("significant", figure.significant));
+  }
+  out.set("figures", std::move(figures));
+  out.set("timeline", page.timeline ? timeline_value(*page.timeline, limits) : Value());
+  out.set("frontier", page.frontier ? frontier_value(*page.frontier) : Value());
+  Value energy = Value::array();
+  for (const auto& bar : page.energy) {
+    energy.push(Value::object().set("label", bar.label).set("parts", parts_value(bar.parts)));
+  }
+  out.set("energy_components", std::move(energy));
+  std::size_t left_out = 0;
+  out.set("kernels", kernels_value(page.kernels, limits, left_out));
+  out.set("kernels_left_out", left_out);
+  Value coverage = Value::array();
+  for (const auto& bar : page.coverage) {
+    coverage.push(Value::object()
+                      .set("title", bar.title)
+                      .set("base", bar.base)
+                      .set("parts", parts_value(bar.parts))
+                      .set("note", bar.note));
+  }
+  out.set("coverage", std::move(coverage));
+  return out;
+}
+
+}  // namespace ergon::report

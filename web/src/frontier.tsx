@@ -1,0 +1,311 @@
+// Time against energy: the frontier with its lower bound, every single clock, and the plan.
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import uPlot from 'uplot';
+import {axisUnit, figure} from './format';
+import {color, theme} from './theme';
+import type {FrontierData, OperatingPoint} from './types';
+
+interface Series {
+  label: string;
+  /** Time and energy in base units, by time. */
+  points: [number, number][];
+  color: string;
+  width: number;
+  dash?: number[];
+  size: number;
+  mark: 'none' | 'dot' | 'ring' | 'diamond';
+  /** Clocks of the points, where they have one. */
+  clocks?: (number | null)[];
+}
+
+function seriesOf(data: FrontierData): Series[] {
+  const out: Series[] = [];
+  const sorted = [...data.points].sort((a, b) => a.time_s - b.time_s);
+  const bound = sorted.flatMap((p): [number, number][] => (p.lower_bound_j === null ? [] : [[p.time_s, p.lower_bound_j]]));
+  if (bound.length > 1) {
+    out.push({label: 'lower bound', points: bound, color: '--muted', width: 1.5, dash: [5, 4], size: 0, mark: 'none'});
+  }
+  if (sorted.length > 0) {
+    const points = sorted.map((p): [number, number] => [p.time_s, p.energy_j]);
+    out.push({label: 'frontier', points, color: '--accent', width: 2, size: 4, mark: 'dot'});
+  }
+  const uniform = [...data.uniform].sort((a, b) => a.time_s - b.time_s);
+  if (uniform.length > 0) {
+    out.push({
+      label: 'single clocks',
+      points: uniform.map((p): [number, number] => [p.time_s, p.energy_j]),
+      clocks: uniform.map((p) => p.clock_hz),
+      color: '--uniform',
+      width: 1,
+      dash: [2, 3],
+      size: 4,
+      mark: 'dot',
+    });
+  }
+  const single = (label: string, point: OperatingPoint | null, name: string, mark: Series['mark']): void => {
+    if (point === null) return;
+    out.push({
+      label,
+      points: [[point.time_s, point.energy_j]],
+      clocks: [point.clock_hz],
+      color: name,
+      width: 0,
+      size: 11,
+      mark,
+    });
+  };
+  single('default', data.default, '--text', 'ring');
+  single('best single', data.best_uniform, '--uniform', 'ring');
+  single('plan', data.plan, '--accent', 'diamond');
+  return out;
+}
+
+/** The times of interest: the frontier and the named points; slow single clocks may lie outside. */
+function focus(data: FrontierData): [number, number] {
+  const times = [
+    ...data.points.map((p) => p.time_s),
+    ...[data.default, data.best_uniform, data.plan].flatMap((p) => (p === null ? [] : [p.time_s])),
+    ...(data.deadline_s === null ? [] : [data.deadline_s]),
+  ];
+  if (times.length < 2) times.push(...data.uniform.map((p) => p.time_s));
+  const low = Math.min(...times);
+  const high = Math.max(...times);
+  const room = Math.max(high - low, low * 0.01) * 0.06;
+  return [low - room, high + room];
+}
+
+function drawMark(plot: uPlot, index: number, series: Series, panel: string): void {
+  if (series.mark === 'none' || series.mark === 'dot') return;
+  const values = plot.data[index];
+  const times = plot.data[0];
+  if (values === undefined) return;
+  const context = plot.ctx;
+  const ratio = uPlot.pxRatio;
+  values.forEach((value, at) => {
+    const time = times[at];
+    if (value === null || value === undefined || time === undefined) return;
+    const x = plot.valToPos(time, 'x', true);
+    const y = plot.valToPos(value, 'y', true);
+    const size = (series.size / 2) * ratio;
+    context.save();
+    context.beginPath();
+    context.lineWidth = 2 * ratio;
+    if (series.mark === 'ring') {
+      context.arc(x, y, size, 0, 2 * Math.PI);
+      context.strokeStyle = color(series.color);
+      context.stroke();
+    } else {
+      context.moveTo(x, y - size * 1.3);
+      context.lineTo(x + size * 1.3, y);
+      context.lineTo(x, y + size * 1.3);
+      context.lineTo(x - size * 1.3, y);
+      context.closePath();
+      context.fillStyle = color(series.color);
+      context.strokeStyle = panel;
+      context.fill();
+      context.stroke();
+    }
+    context.restore();
+  });
+}
+
+interface Nearest {
+  left: number;
+  top: number;
+  label: string;
+  time: number;
+  energy: number;
+  clock: number | null;
+}
+
+export function Frontier({data}: {data: FrontierData}) {
+  const place = useRef<HTMLDivElement>(null);
+  const [all, setAll] = useState(false);
+  const [nearest, setNearest] = useState<Nearest | null>(null);
+  const series = useMemo(() => seriesOf(data), [data]);
+  const range = useMemo(() => focus(data), [data]);
+  const outside = data.uniform.some((p) => p.time_s > range[1]);
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const times = series.flatMap((s) => s.points.map((p) => p[0]));
+    const energies = series.flatMap((s) => s.points.map((p) => p[1]));
+    const x = axisUnit(Math.max(...times), 's');
+    const y = axisUnit(Math.max(...energies), 'J');
+    const tables = series.map((s): uPlot.AlignedData => [
+      s.points.map((p) => p[0] / x.scale),
+      s.points.map((p) => p[1] / y.scale),
+    ]);
+    const joined = uPlot.join(tables);
+    const panel = color('--panel');
+    const axis = (label: string): uPlot.Axis => ({
+      label,
+      labelFont: '11px system-ui, sans-serif',
+      font: '11px system-ui, sans-serif',
+      stroke: color('--muted'),
+      grid: {stroke: color('--line'), width: 1},
+      ticks: {stroke: color('--line'), width: 1, size: 4},
+      labelSize: 16,
+      labelGap: 2,
+      gap: 4,
+    });
+    const xRange: [number, number] | null = all ? null : [range[0] / x.scale, range[1] / x.scale];
+    const inside = series.flatMap((s) =>
+      s.points.filter((p) => all || (p[0] >= range[0] && p[0] <= range[1])).map((p) => p[1] / y.scale),
+    );
+    const low = Math.min(...inside);
+    const high = Math.max(...inside);
+    const room = Math.max(high - low, high * 0.01) * 0.08;
+    const plot = new uPlot(
+      {
+        width: element.clientWidth,
+        height: 300,
+        legend: {show: false},
+        cursor: {drag: {x: false, y: false}, points: {show: false}},
+        scales: {
+          x: {time: false, ...(xRange === null ? {} : {range: xRange})},
+          y: {range: [low - room, high + room]},
+        },
+        axes: [{...axis(`time (${x.unit})`), size: 26}, {...axis(`energy (${y.unit})`), size: 46}],
+        series: [
+          {},
+          ...series.map(
+            (s): uPlot.Series => ({
+              label: s.label,
+              stroke: color(s.color),
+              width: s.width,
+              ...(s.dash === undefined ? {} : {dash: s.dash}),
+              spanGaps: true,
+              points: {show: s.mark === 'dot', size: s.size, fill: color(s.color), width: 0},
+            }),
+          ),
+        ],
+        hooks: {
+          draw: [
+            (u: uPlot) => {
+              if (data.deadline_s !== null) {
+                const at = u.valToPos(data.deadline_s / x.scale, 'x', true);
+                const context = u.ctx;
+                context.save();
+                context.strokeStyle = color('--deadline');
+                context.fillStyle = color('--deadline');
+                context.setLineDash([6 * uPlot.pxRatio, 4 * uPlot.pxRatio]);
+                context.beginPath();
+                context.moveTo(at, u.bbox.top);
+                context.lineTo(at, u.bbox.top + u.bbox.height);
+                context.stroke();
+                context.font = `${11 * uPlot.pxRatio}px system-ui, sans-serif`;
+                const onLeft = at - u.bbox.left > 70 * uPlot.pxRatio;
+                context.textAlign = onLeft ? 'right' : 'left';
+                context.textBaseline = 'bottom';
+                const aside = (onLeft ? -5 : 5) * uPlot.pxRatio;
+                context.fillText('deadline', at + aside, u.bbox.top + u.bbox.height - 4 * uPlot.pxRatio);
+                context.restore();
+              }
+              series.forEach((s, index) => drawMark(u, index + 1, s, panel));
+            },
+          ],
+          setCursor: [
+            (u: uPlot) => {
+              const {left, top} = u.cursor;
+              if (left === undefined || top === undefined || left < 0) {
+                setNearest(null);
+                return;
+              }
+              let best: Nearest | null = null;
+              let distance = 30;
+              for (const s of series) {
+                s.points.forEach(([time, energy], index) => {
+                  const px = u.valToPos(time / x.scale, 'x');
+                  const py = u.valToPos(energy / y.scale, 'y');
+                  const away = Math.hypot(px - left, py - top);
+                  // Later series lie on top.
+                  if (away > distance) return;
+                  distance = away;
+                  best = {
+                    left: px + u.bbox.left / uPlot.pxRatio,
+                    top: py + u.bbox.top / uPlot.pxRatio,
+                    label: s.label,
+                    time,
+                    energy,
+                    clock: s.clocks?.[index] ?? null,
+                  };
+                });
+              }
+              setNearest(best);
+            },
+          ],
+        },
+      },
+      joined,
+      element,
+    );
+    const observer = new ResizeObserver(() => plot.setSize({width: element.clientWidth, height: 300}));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [series, range, all, theme.value]);
+
+  return (
+    <div class="frontier">
+      <div class="toolbar">
+        <ul class="legend">
+          {series.map((s) => (
+            <li key={s.label}>
+              <svg width="18" height="10" aria-hidden="true">
+                {s.width > 0 && (
+                  <line
+                    x1="0"
+                    x2="18"
+                    y1="5"
+                    y2="5"
+                    stroke={`var(${s.color})`}
+                    stroke-width={s.width}
+                    stroke-dasharray={s.dash?.join(' ')}
+                  />
+                )}
+                {s.mark === 'dot' && <circle cx="9" cy="5" r="2.5" fill={`var(${s.color})`} />}
+                {s.mark === 'ring' && (
+                  <circle cx="9" cy="5" r="4" fill="none" stroke={`var(${s.color})`} stroke-width="2" />
+                )}
+                {s.mark === 'diamond' && <path d="M9 0L14 5L9 10L4 5Z" fill={`var(${s.color})`} />}
+              </svg>
+              {s.label}
+            </li>
+          ))}
+        </ul>
+        {outside && (
+          <button type="button" class="push" aria-pressed={all} onClick={() => setAll(!all)}>
+            All clocks
+          </button>
+        )}
+      </div>
+      <div class="plot" ref={place} role="img" aria-label="Time against energy; the same figures stand in the tables">
+        {nearest !== null && (
+          <div class="tip" style={{left: `${nearest.left + 12}px`, top: `${nearest.top + 12}px`}}>
+            <div class="tip-title">{nearest.label}</div>
+            <dl>
+              <div>
+                <dt>time</dt>
+                <dd>{figure(nearest.time * 1e3, 5)} ms</dd>
+              </div>
+              <div>
+                <dt>energy</dt>
+                <dd>{figure(nearest.energy, 5)} J</dd>
+              </div>
+              {nearest.clock !== null && (
+                <div>
+                  <dt>clock</dt>
+                  <dd>{figure(nearest.clock / 1e6, 4)} MHz</dd>
+                </div>
+              )}
+            </dl>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

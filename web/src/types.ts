@@ -1,0 +1,79 @@
+// The page data, as report/page.cpp writes it. Documented in docs/formats/page.md. Unknown is null.
+
+export interface Figure {
+  label: string;
+  value: number | null;
+  unit: string;
+  note: string;
+  significant: number;
+}
+
+export interface StreamData {
+  name: string;
+  /** Four numbers a slice: start after the end of the one before, duration (both ns), index into names, count. */
+  slices: number[];
+}
+
+export interface PackData {
+  id: string;
+  start_ns: number;
+  end_ns: number;
+  clock_hz: number | null;
+}
+
+export interface GpuData {
+  id: string;
+  name: string;
+  default_clock_hz: number | null;
+  streams: StreamData[];
+  packs: PackData[];
+}
+
+export interface TimelineData {
+  span_ns: number;
+  /** Operations before bundling. */
+  operations: number;
+  /** Neighbours closer than this are drawn as one bundle; 0: nothing is bundled. */
+  bundle_ns: number;
+  /** Name and kind. */
+  names: [string, string][];
+  gpus: GpuData[];
+}
+
+export interface OperatingPoint {
+  clock_hz: number | null;
+  time_s: number;
+  energy_j: number;
+}
+
+export interface FrontierData {
+  points: {time_s: number; energy_j: number; lower_bound_j: number | null}[];
+  uniform: OperatingPoint[];
+  default: OperatingPoint | null;
+  best_uniform: OperatingPoint | null;
+  plan: OperatingPoint | null;
+  deadline_s: number | null;
+  lower_bound_j: number | null;
+}
+
+export interface KernelData {
+  name: string;
+  kind: string;
+  count: number;
+  time_s: number;
+  energy_j: number | null;
+  slack_s: number | null;
+  sensitivity: number | null;
+  origin: string;
+}
+
+export interface PageData {
+  schema: 'ergon.page/1';
+  figures: Figure[];
+  timeline: TimelineData | null;
+  frontier: FrontierData | null;
+  energy_components: {label: string; parts: [string, number][]}[];
+  kernels: KernelData[];
+  kernels_left_out: number;
+  coverage: {title: string; base: string; parts: [string, number][]; note: string}[];
+}
