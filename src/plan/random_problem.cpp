@@ -14,6 +14,12 @@ double figure(Random& r, bool round, double low, double high) {
   return round ? std::round(x * 1000) / 1000 : x;
 }
 
+std::string name(const char* kind, std::uint32_t number) {
+  std::string text = kind;
+  text += std::to_string(number);
+  return text;
+}
+
 }  // namespace
 
 Problem random_small(std::uint64_t seed, const SmallShape& shape) {
@@ -22,7 +28,7 @@ Problem random_small(std::uint64_t seed, const SmallShape& shape) {
   const bool round = r.uniform() < 0.3;
   const std::uint32_t gpus = 1 + r.below(shape.max_gpus);
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    p.gpus.push_back({.id = "gpu" + std::to_string(g),
+    p.gpus.push_back({.id = name("gpu", g),
                       .idle_power_w = r.uniform() < 0.5 ? 0 : figure(r, round, 10, 120)});
   }
   if (r.uniform() < 0.7) {
@@ -35,7 +41,7 @@ Problem random_small(std::uint64_t seed, const SmallShape& shape) {
   const std::uint32_t clocks = 1 + r.below(shape.max_clocks);
   const bool waits = r.uniform() < 0.6;
   for (std::uint32_t i = 0; i < packs; ++i) {
-    Pack pack{.id = "p" + std::to_string(i), .gpu = r.below(gpus), .after = {}, .options = {}};
+    Pack pack{.id = name("p", i), .gpu = r.below(gpus), .after = {}, .options = {}};
     if (waits) {
       for (std::uint32_t j = 0; j < i; ++j) {
         if (r.uniform() < 0.3)
@@ -68,13 +74,13 @@ Problem random_small(std::uint64_t seed, const SmallShape& shape) {
 Problem random_chain(std::uint64_t seed, const ChainShape& shape) {
   Random r(seed);
   Problem p;
-  p.gpus.push_back({.id = "0", .idle_power_w = 60});
+  p.gpus.push_back({.id = name("", 0), .idle_power_w = 60});
   p.switching = shape.switching;
   p.repeats = shape.repeats;
   constexpr double kTop = 1.98e9;
   constexpr double kLow = 0.6e9;
   for (std::uint32_t i = 0; i < shape.packs; ++i) {
-    Pack pack{.id = "p" + std::to_string(i), .gpu = 0, .after = {}, .options = {}};
+    Pack pack{.id = name("p", i), .gpu = 0, .after = {}, .options = {}};
     const double time = r.uniform(0.002, 0.050);
     const double sensitivity = r.uniform();
     const double fixed_w = r.uniform(90, 160);

@@ -58,6 +58,18 @@ struct Problem {
 Result<Problem> read_packs(std::string_view json_text);
 std::string write_packs(const Problem& problem);
 
+/// The options of one pack, or of one kernel name, as a --measured CSV has them.
+struct MeasuredPack {
+  std::string pack;
+  std::vector<Option> options;
+};
+/// Reads `pack,clock_hz,time_s,energy_j` (columns in any order, others beside them are ignored): in
+/// order of first appearance, options in the order of the file. kMalformedInput with the line.
+Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text);
+/// What measured options mean without a trace: packs one after another on one GPU without idle power.
+Problem chain_of_measured(std::vector<MeasuredPack> packs, const SwitchCost& switching = {},
+                          bool repeats = false);
+
 /// The chosen option of each pack (index into Pack::options).
 using Choice = std::vector<std::uint32_t>;
 

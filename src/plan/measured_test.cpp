@@ -1,0 +1,63 @@
+// The CSV of measured options.
+#include <gtest/gtest.h>
+
+#include "ergon/plan.hpp"
+
+namespace ergon::plan {
+namespace {
+
+TEST(Measured, a_chain_in_order_of_first_appearance) {
+  const auto packs = read_measured(
+      "pack,clock_hz,time_s,energy_j\nb,1e9,0.2,5\na,1e9,0.1,3\r\n\"b\",2e9,0.15,6\n");
+  ASSERT_TRUE(packs) << packs.error().message;
+  const Problem p = chain_of_measured(*packs);
+  ASSERT_EQ(p.packs.size(), 2U);
+  EXPECT_EQ(p.packs[0].id, "b");
+  EXPECT_EQ(p.packs[0].options.size(), 2U);
+  EXPECT_EQ(p.packs[0].options[1].time_s, 0.15);
+  EXPECT_EQ(p.gpus[0].idle_power_w, 0);
+  EXPECT_EQ(p.switching.time_s, 0);
+  EXPECT_FALSE(p.repeats);
+  EXPECT_TRUE(read_packs(write_packs(p)));
+}
+
+TEST(Measured, columns_may_come_in_any_order_with_others_beside_them) {
+  const auto packs = read_measured("time_s,note,energy_j,pack,clock_hz\n1,x,2,a,3\n");
+  ASSERT_TRUE(packs);
+  EXPECT_EQ((*packs)[0].options[0].clock_hz, 3);
+  EXPECT_EQ((*packs)[0].options[0].energy_j, 2);
+}
+
+TEST(Measured, errors_name_the_line) {
+  struct Bad {
+    std::string text;
+    std::uint64_t line;
+    std::string says;
+  };
+  const std::string head = "pack,clock_hz,time_s,energy_j\n";
+  for (const Bad& bad : {
+           Bad{"pack,clock,time_s,energy_j\na,1,1,1\n", 1, "no column clock_hz"},
+           Bad{"pack,clock_hz,time_s,energy_j,pack\na,1,1,1,a\n", 1, "pack is there twice"},
+           Bad{head, 1, "no row"},
+           Bad{head + "a,1,1,1\n,1,1,1\n", 3, "pack is empty"},
+           Bad{head + "a,1,1,1\n\na,2,x,1\n", 4, "time_s is \"x\""},
+           Bad{head + "a,1,nan,1\n", 2, "time_s is \"nan\""},
+           Bad{head + "a,1,inf,1\n", 2, "time_s is \"inf\""},
+           Bad{head + "a,0,1,1\n", 2, "clock_hz is 0"},
+           Bad{head + "a,1,-1,1\n", 2, "time_s is -1"},
+           Bad{head + "a,1,1,-2\n", 2, "energy_j is -2"},
+           Bad{head + "a,1,1,\n", 2, "energy_j is \"\""},
+           Bad{head + "a,1410MHz,1,1\n", 2, "clock_hz is \"1410MHz\""},
+           Bad{head + "a,1e9,1,1\nb,1e9,1,1\na,1000000000,2,2\n", 4, "already, on line 2"},
+           Bad{head + "a,1,1\n", 2, "3 fields"},
+       }) {
+    const auto packs = read_measured(bad.text);
+    ASSERT_FALSE(packs) << bad.text;
+    EXPECT_EQ(packs.error().code, Errc::kMalformedInput);
+    EXPECT_EQ(packs.error().line, bad.line) << packs.error().message;
+    EXPECT_NE(packs.error().message.find(bad.says), std::string::npos) << packs.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace ergon::plan

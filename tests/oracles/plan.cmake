@@ -1,0 +1,5 @@
+if(ERGON_DEV)
+  add_executable(plan_oracle ${CMAKE_CURRENT_LIST_DIR}/plan_oracle.cpp ${PROJECT_SOURCE_DIR}/src/plan/random_problem.cpp)
+  target_include_directories(plan_oracle PRIVATE ${PROJECT_SOURCE_DIR}/src/plan)
+  target_link_libraries(plan_oracle PRIVATE ergon_plan ergon_io ergon_warnings)
+endif()
