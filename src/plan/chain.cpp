@@ -20,8 +20,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-12;
 // Partial plans one label search may keep for effort 1: about 0.2 CPU seconds.
 constexpr std::size_t kLabels = 4'000'000;
-// Below this many options a proof of optimality costs little, whatever gap was asked for.
+// Whatever gap was asked for: below so many options a proof of optimality costs little, and below
+// so many a gap of one in a million less than half a CPU second.
 constexpr std::size_t kSmall = 2000;
+constexpr std::size_t kMedium = 200'000;
+constexpr double kMediumGap = 1e-6;
 
 // The chain with all idle power put into packs and changes: energy is then a plain sum.
 ClockChain with_idle_power(const Problem& problem, std::uint32_t gpu) {
@@ -39,7 +42,9 @@ class ChainSolver {
  public:
   ChainSolver(const ClockChain& chain, double limit_s, const SolveOptions& options)
       : chain_(chain), limits_{.limit_s = limit_s} {
-    limits_.target_gap = chain_.slots() <= kSmall ? 0 : options.target_gap;
+    limits_.target_gap = options.target_gap;
+    if (chain_.slots() <= kMedium) limits_.target_gap = std::min(options.target_gap, kMediumGap);
+    if (chain_.slots() <= kSmall) limits_.target_gap = 0;
     limits_.labels = kLabels * static_cast<std::size_t>(std::max(1, options.effort));
     best_.spent.energy_j = kInfinity;
   }

@@ -18,6 +18,9 @@ constexpr double kRounding = 1e-12;
 // they bound what is left to spend a lot or very little.
 constexpr std::array kPriceFactors = {1.0, 0.96, 1.04, 0.9, 1.1, 0.8, 1.25, 0.6, 1.6, 0.0, 50.0};
 
+constexpr std::size_t kManySlots = 1'000'000;
+constexpr std::size_t kFewPasses = 3;
+
 }  // namespace
 
 SpanSearch::SpanSearch(const Span& span, const SearchLimits& limits)
@@ -76,7 +79,9 @@ void SpanSearch::join() {
   const Span& span = pricer_.span();
   const ClockChain& c = pricer_.chain();
   const double limit = limits_.limit_s;
-  ends_.resize(kPriceFactors.size());
+  // A very long chain has a small gap anyway, and each pass takes memory for all its slots.
+  const std::size_t passes = c.slots() <= kManySlots ? kPriceFactors.size() : kFewPasses;
+  ends_.resize(passes);
   for (std::size_t g = 0; g < ends_.size(); ++g)
     pricer_.backward({.price = price_ * kPriceFactors[g]}, ends_[g]);
 
@@ -89,8 +94,8 @@ void SpanSearch::join() {
   } best;
   best.energy_j = plan_.spent.energy_j;
   Pass ahead;
-  for (const double factor : kPriceFactors) {
-    const double price = price_ * factor;
+  for (std::size_t f = 0; f < passes; ++f) {
+    const double price = price_ * kPriceFactors[f];
     pricer_.forward({.price = price}, ahead);
     for (std::size_t g = 0; g < ends_.size(); ++g) {
       const Pass& end = ends_[g];

@@ -28,8 +28,8 @@ Problem random_small(std::uint64_t seed, const SmallShape& shape) {
   const bool round = r.uniform() < 0.3;
   const std::uint32_t gpus = 1 + r.below(shape.max_gpus);
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    p.gpus.push_back({.id = name("gpu", g),
-                      .idle_power_w = r.uniform() < 0.5 ? 0 : figure(r, round, 10, 120)});
+    p.gpus.push_back(
+        {.id = name("gpu", g), .idle_power_w = r.uniform() < 0.5 ? 0 : figure(r, round, 10, 120)});
   }
   if (r.uniform() < 0.7) {
     p.switching.time_s = r.uniform() < 0.2 ? 0 : figure(r, round, 0, 0.006);

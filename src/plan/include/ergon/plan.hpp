@@ -66,7 +66,8 @@ struct MeasuredPack {
 /// Reads `pack,clock_hz,time_s,energy_j` (columns in any order, others beside them are ignored): in
 /// order of first appearance, options in the order of the file. kMalformedInput with the line.
 Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text);
-/// What measured options mean without a trace: packs one after another on one GPU without idle power.
+/// What measured options mean without a trace: packs one after another on one GPU without idle
+/// power.
 Problem chain_of_measured(std::vector<MeasuredPack> packs, const SwitchCost& switching = {},
                           bool repeats = false);
 
@@ -92,8 +93,9 @@ struct Solution {
 };
 
 struct SolveOptions {
-  double target_gap = 1e-4;  ///< stop when (energy - bound) / bound is below
-  int effort = 1;            ///< scales the iteration counts; never a wall-clock limit
+  double target_gap =
+      1e-4;        ///< stop when (energy - bound) / bound is below; chains go on where it is cheap
+  int effort = 1;  ///< scales the iteration counts; never a wall-clock limit
 };
 
 /// Least energy with makespan <= deadline_s * (1 + 1e-9). kInfeasible carries figures
