@@ -41,7 +41,7 @@ Result<double> figure(const std::string& cell, std::uint64_t line, std::string_v
 
 }  // namespace
 
-Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text) {
+Result<std::vector<MeasuredRow>> read_measured(std::string_view csv_text) {
   ERGON_TRY(const io::CsvTable table, io::parse_csv(csv_text));
   std::array<std::size_t, kColumns.size()> at{};
   for (std::size_t k = 0; k < kColumns.size(); ++k) {
@@ -57,8 +57,7 @@ Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text) {
     at[k] = found;
   }
   if (table.rows.empty()) return refuse(1, "there is no row below the header");
-  std::vector<MeasuredPack> packs;
-  std::unordered_map<std::string, std::size_t> index;
+  std::vector<MeasuredRow> rows;
   std::unordered_map<std::string, std::unordered_map<double, std::uint64_t>> line_of;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const auto& row = table.rows[r];
@@ -74,22 +73,20 @@ Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text) {
       return refuse(line, "pack \"" + name + "\" has the clock " + row[at[1]] +
                               " Hz already, on line " + std::to_string(known->second));
     }
-    const auto [place, is_new] = index.emplace(name, packs.size());
-    if (is_new) packs.push_back({.pack = name, .options = {}});
-    packs[place->second].options.push_back(option);
+    rows.push_back({.pack = name, .option = option, .line = line});
   }
-  return packs;
+  return rows;
 }
 
-Problem chain_of_measured(std::vector<MeasuredPack> packs, const SwitchCost& switching,
-                          bool repeats) {
+Result<Problem> measured_chain(std::span<const MeasuredRow> rows) {
+  if (rows.empty()) return fail(Errc::kMalformedInput, "no measured options", std::string(kHint));
   Problem problem;
   problem.gpus.push_back({.id = "0", .idle_power_w = 0});
-  problem.switching = switching;
-  problem.repeats = repeats;
-  for (MeasuredPack& p : packs) {
-    problem.packs.push_back(
-        {.id = std::move(p.pack), .gpu = 0, .after = {}, .options = std::move(p.options)});
+  std::unordered_map<std::string, std::size_t> index;
+  for (const MeasuredRow& row : rows) {
+    const auto [place, is_new] = index.emplace(row.pack, problem.packs.size());
+    if (is_new) problem.packs.push_back({.id = row.pack, .gpu = 0, .after = {}, .options = {}});
+    problem.packs[place->second].options.push_back(row.option);
   }
   return problem;
 }

@@ -10,7 +10,11 @@ TEST(Measured, a_chain_in_order_of_first_appearance) {
   const auto packs = read_measured(
       "pack,clock_hz,time_s,energy_j\nb,1e9,0.2,5\na,1e9,0.1,3\r\n\"b\",2e9,0.15,6\n");
   ASSERT_TRUE(packs) << packs.error().message;
-  const Problem p = chain_of_measured(*packs);
+  ASSERT_EQ(packs->size(), 3U);
+  EXPECT_EQ((*packs)[2].line, 4U);
+  const auto chain = measured_chain(*packs);
+  ASSERT_TRUE(chain);
+  const Problem& p = *chain;
   ASSERT_EQ(p.packs.size(), 2U);
   EXPECT_EQ(p.packs[0].id, "b");
   EXPECT_EQ(p.packs[0].options.size(), 2U);
@@ -24,9 +28,11 @@ TEST(Measured, a_chain_in_order_of_first_appearance) {
 TEST(Measured, columns_may_come_in_any_order_with_others_beside_them) {
   const auto packs = read_measured("time_s,note,energy_j,pack,clock_hz\n1,x,2,a,3\n");
   ASSERT_TRUE(packs);
-  EXPECT_EQ((*packs)[0].options[0].clock_hz, 3);
-  EXPECT_EQ((*packs)[0].options[0].energy_j, 2);
+  EXPECT_EQ((*packs)[0].option.clock_hz, 3);
+  EXPECT_EQ((*packs)[0].option.energy_j, 2);
 }
+
+TEST(Measured, no_rows_make_no_chain) { EXPECT_FALSE(measured_chain({})); }
 
 TEST(Measured, errors_name_the_line) {
   struct Bad {

@@ -142,8 +142,8 @@ int file(const std::string& path, const std::vector<std::string>& slowdowns) {
     if (text->find_first_not_of(" \t\r\n") != std::string::npos &&
         (*text)[text->find_first_not_of(" \t\r\n")] == '{')
       return read_packs(*text);
-    ERGON_TRY(auto packs, read_measured(*text));
-    return chain_of_measured(std::move(packs));
+    ERGON_TRY(const auto rows, read_measured(*text));
+    return measured_chain(rows);
   }();
   if (!problem) {
     std::cerr << "error: " << problem.error().message << "\nhint: " << problem.error().hint << "\n";

@@ -58,18 +58,18 @@ struct Problem {
 Result<Problem> read_packs(std::string_view json_text);
 std::string write_packs(const Problem& problem);
 
-/// The options of one pack, or of one kernel name, as a --measured CSV has them.
-struct MeasuredPack {
+/// One row of a --measured CSV: an option of a pack, or of a kernel name.
+struct MeasuredRow {
   std::string pack;
-  std::vector<Option> options;
+  Option option;
+  std::uint64_t line = 0;  ///< in the file, from 1
 };
-/// Reads `pack,clock_hz,time_s,energy_j` (columns in any order, others beside them are ignored): in
-/// order of first appearance, options in the order of the file. kMalformedInput with the line.
-Result<std::vector<MeasuredPack>> read_measured(std::string_view csv_text);
-/// What measured options mean without a trace: packs one after another on one GPU without idle
-/// power.
-Problem chain_of_measured(std::vector<MeasuredPack> packs, const SwitchCost& switching = {},
-                          bool repeats = false);
+/// Reads `pack,clock_hz,time_s,energy_j` (columns in any order, others beside them are ignored).
+/// kMalformedInput with the line: not a number, negative, a clock twice for one pack, ...
+Result<std::vector<MeasuredRow>> read_measured(std::string_view csv_text);
+/// What measured options mean without a trace: packs in order of first appearance, one after
+/// another on one GPU without idle power; no switch cost (set Problem::switching afterwards).
+Result<Problem> measured_chain(std::span<const MeasuredRow> rows);
 
 /// The chosen option of each pack (index into Pack::options).
 using Choice = std::vector<std::uint32_t>;
