@@ -1,4 +1,5 @@
-// Events of a table -> pieces. Everything dear is done once a distinct text: names, arguments, operators, pieces.
+// Events of a table -> pieces. Everything dear is done once a distinct text: names, arguments,
+// operators, pieces.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -15,8 +16,8 @@ using trace::EventTable;
 using trace::kNoEvent;
 using trace::StringId;
 
-/// An operator as far as its work goes: its name and arguments, those of the operator around it where its own do not
-/// suffice, and a result's dimensions found elsewhere.
+/// An operator as far as its work goes: its name and arguments, those of the operator around it
+/// where its own do not suffice, and a result's dimensions found elsewhere.
 struct OperatorKey {
   StringId name = 0, detail = 0, outer_name = 0, outer_detail = 0;
   std::uint64_t output = 0;
@@ -45,15 +46,17 @@ struct PieceKey {
 struct PieceHash {
   std::size_t operator()(const PieceKey& k) const {
     const Company& c = k.company;
-    const std::uint64_t company = (std::uint64_t{c.mains} << 32U) | (std::uint64_t{c.data_gradients} << 20U) |
-                                  (std::uint64_t{c.weight_gradients} << 8U) | (c.unknown_are_mains ? 16U : 0U) |
-                                  static_cast<std::uint64_t>(c.shortcut);
+    const std::uint64_t company =
+        (std::uint64_t{c.mains} << 32U) | (std::uint64_t{c.data_gradients} << 20U) |
+        (std::uint64_t{c.weight_gradients} << 8U) | (c.unknown_are_mains ? 16U : 0U) |
+        static_cast<std::uint64_t>(c.shortcut);
     return mix(mix(mix(mix(2, k.kernel), k.launch), k.op), company);
   }
 };
 
 constexpr std::uint32_t kNoOperator = 0xffffffffU;
-constexpr std::size_t kLookAround = 48;  // operators searched before and after one for what it does not say itself
+constexpr std::size_t kLookAround =
+    48;  // operators searched before and after one for what it does not say itself
 
 class Classifier {
  public:
@@ -64,7 +67,8 @@ class Classifier {
     out_.piece.resize(events.size());
     std::vector<std::uint32_t> order(events.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return operators[a] < operators[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return operators[a] < operators[b]; });
     std::size_t begin = 0;
     while (begin < order.size()) {
       const EventId op = operators[order[begin]];
@@ -103,7 +107,8 @@ class Classifier {
       if (operators_[index].work) {
         kernels_.clear();
         for (const std::uint32_t i : members) {
-          if (t_.kind[events[i]] == EventKind::kKernel) kernels_.push_back(&kernel_name(t_.name[events[i]]));
+          if (t_.kind[events[i]] == EventKind::kKernel)
+            kernels_.push_back(&kernel_name(t_.name[events[i]]));
         }
         company = company_of(kernels_, operators_[index].work->family);
       }
@@ -119,8 +124,10 @@ class Classifier {
       const KernelName& k = kernel_name(key.kernel);
       key.op = op;
       key.company = company;
-      // The launch's own arguments matter for messages and grids only; a graph's node ids would make every launch new.
-      if (k.kind == model::WorkClass::kCollective || (k.items_per_block != 0 && (op == kNoOperator || !operators_[op].work))) {
+      // The launch's own arguments matter for messages and grids only; a graph's node ids would
+      // make every launch new.
+      if (k.kind == model::WorkClass::kCollective ||
+          (k.items_per_block != 0 && (op == kNoOperator || !operators_[op].work))) {
         key.launch = t_.detail[e];
       }
       if (k.kind == model::WorkClass::kCollective) key.op = kNoOperator;
@@ -128,7 +135,8 @@ class Classifier {
       key.launch = t_.detail[e];
       key.op = kNoOperator - 1 - (kind == EventKind::kMemset ? 1U : 0U);
     }
-    const auto [it, fresh] = pieces_.try_emplace(key, static_cast<std::uint32_t>(out_.pieces.size()));
+    const auto [it, fresh] =
+        pieces_.try_emplace(key, static_cast<std::uint32_t>(out_.pieces.size()));
     if (fresh) out_.pieces.push_back(make_piece(e, key));
     return it->second;
   }
@@ -136,9 +144,12 @@ class Classifier {
   Piece make_piece(EventId e, const PieceKey& key) {
     const Arguments& launch = arguments(key.launch);
     switch (t_.kind[e]) {
-      case EventKind::kCopy: return piece_of_copy(t_.strings.view(key.kernel), launch);
-      case EventKind::kMemset: return piece_of_memset(launch);
-      default: break;
+      case EventKind::kCopy:
+        return piece_of_copy(t_.strings.view(key.kernel), launch);
+      case EventKind::kMemset:
+        return piece_of_memset(launch);
+      default:
+        break;
     }
     const KernelName& k = kernel_name(key.kernel);
     if (k.kind == model::WorkClass::kCollective) return piece_of_collective(launch);
@@ -150,7 +161,8 @@ class Classifier {
   std::uint32_t find_operator(EventId op) {
     OperatorKey key{t_.name[op], t_.detail[op], 0, 0, 0};
     // First by its own arguments; the way to a neighbour is gone only where these do not suffice.
-    const auto [plain, fresh] = by_key_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
+    const auto [plain, fresh] =
+        by_key_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
     if (fresh) operators_.push_back(make_operator(key, std::nullopt));
     if (operators_[plain->second].work) return plain->second;
     const std::uint32_t without = plain->second;
@@ -158,14 +170,16 @@ class Classifier {
     if (const auto wanted = wanted_output(t_.strings.view(key.name), arguments(key.detail))) {
       output = result_after(op, *wanted);
       if (output) {
-        for (const std::int64_t d : *output) key.output = mix(key.output + 1, static_cast<std::uint64_t>(d));
+        for (const std::int64_t d : *output)
+          key.output = mix(key.output + 1, static_cast<std::uint64_t>(d));
       }
     } else if (const EventId outer = outer_convolution(op); outer != kNoEvent) {
       key.outer_name = t_.name[outer];
       key.outer_detail = t_.detail[outer];
     }
     if (!output && key.outer_name == 0) return without;
-    const auto [it, new_key] = by_key_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
+    const auto [it, new_key] =
+        by_key_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
     if (new_key) operators_.push_back(make_operator(key, output));
     return it->second;
   }
@@ -173,17 +187,19 @@ class Classifier {
   Operator make_operator(const OperatorKey& key, const std::optional<Dims>& output) {
     const std::string_view name = t_.strings.view(key.name);
     if (key.outer_name == 0) return {name, operator_work(name, arguments(key.detail), output)};
-    Operator op{name, operator_work(t_.strings.view(key.outer_name), arguments(key.outer_detail), std::nullopt)};
+    Operator op{name, operator_work(t_.strings.view(key.outer_name), arguments(key.outer_detail),
+                                    std::nullopt)};
     if (op.work) op.work->products = 1;  // this operator computes one of its gradients
     return op;
   }
 
-  /// The result's dimensions of a convolution, from the first of the next operators of its thread that takes a tensor of
-  /// that batch and those channels.
+  /// The result's dimensions of a convolution, from the first of the next operators of its thread
+  /// that takes a tensor of that batch and those channels.
   std::optional<Dims> result_after(EventId op, const WantedOutput& wanted) {
     const Nanos end = t_.end_ns(op);
     std::size_t seen = 0;
-    for (EventId e = op + 1; e < t_.size() && t_.track[e] == t_.track[op] && seen < kLookAround; ++e) {
+    for (EventId e = op + 1; e < t_.size() && t_.track[e] == t_.track[op] && seen < kLookAround;
+         ++e) {
       if (t_.kind[e] != EventKind::kHostOp || t_.start_ns[e] < end) continue;
       ++seen;
       for (const Input& in : arguments(t_.detail[e]).inputs) {
@@ -202,7 +218,9 @@ class Classifier {
     const Nanos end = t_.end_ns(op);
     std::size_t seen = 0;
     for (EventId e = op; e-- > 0 && t_.track[e] == t_.track[op] && seen < kLookAround; ++seen) {
-      if (t_.kind[e] == EventKind::kHostOp && t_.end_ns(e) >= end && t_.name_of(e).ends_with("convolution_backward")) return e;
+      if (t_.kind[e] == EventKind::kHostOp && t_.end_ns(e) >= end &&
+          t_.name_of(e).ends_with("convolution_backward"))
+        return e;
     }
     return kNoEvent;
   }
@@ -231,7 +249,8 @@ class Classifier {
 
 }  // namespace
 
-Classified classify(const EventTable& table, std::span<const EventId> gpu_events, std::span<const EventId> operators) {
+Classified classify(const EventTable& table, std::span<const EventId> gpu_events,
+                    std::span<const EventId> operators) {
   return Classifier(table).run(gpu_events, operators);
 }
 
@@ -239,7 +258,8 @@ std::vector<EventId> gpu_events_of(const EventTable& table) {
   std::vector<EventId> out;
   for (EventId e = 0; e < table.size(); ++e) {
     const EventKind k = table.kind[e];
-    if (k == EventKind::kKernel || k == EventKind::kCopy || k == EventKind::kMemset) out.push_back(e);
+    if (k == EventKind::kKernel || k == EventKind::kCopy || k == EventKind::kMemset)
+      out.push_back(e);
   }
   return out;
 }
@@ -271,7 +291,8 @@ std::vector<EventId> operators_of(const EventTable& table, std::span<const Event
       for (auto it = open.rbegin(); it != open.rend() && op == kNoEvent; ++it) {
         if (table.end_ns(*it) >= start) op = *it;
       }
-      if (op != kNoEvent) launches.push_back({table.tracks[track].process, table.correlation[e], op});
+      if (op != kNoEvent)
+        launches.push_back({table.tracks[track].process, table.correlation[e], op});
     }
   }
   const auto less = [](const ByCorrelation& a, const ByCorrelation& b) {

@@ -17,10 +17,11 @@ double product(const Dims& d, std::size_t from) {
   return n;
 }
 
-/// Where the arguments stand. Gradients of cuDNN's older operators take the output's gradient first.
+/// Where the arguments stand. Gradients of cuDNN's older operators take the output's gradient
+/// first.
 struct Layout {
   std::string_view name;
-  int input, weight, output;                 ///< output: its gradient; -1: not an argument
+  int input, weight, output;                  ///< output: its gradient; -1: not an argument
   int stride, padding, dilation, transposed;  ///< -1: no such argument
   int products;
 };
@@ -48,6 +49,17 @@ constexpr Layout kLayouts[] = {
     {"miopen_convolution_backward_weight", 2, -1, 1, -1, -1, -1, -1, 1},
 };
 
+std::string shape_words(const Dims& y, const Dims* w) {
+  std::string out;
+  for (const std::int64_t d : y) out += (out.empty() ? "" : "x") + std::to_string(d);
+  if (w != nullptr) {
+    out += " window ";
+    for (std::size_t i = 1; i < w->size(); ++i)
+      out += (i == 1 ? "" : "x") + std::to_string((*w)[i]);
+  }
+  return out;
+}
+
 const Layout* layout_of(std::string_view op) {
   for (const Layout& l : kLayouts) {
     if (l.name == op) return &l;
@@ -68,11 +80,13 @@ std::optional<Dims> list_at(const Arguments& args, int i, std::size_t count) {
 }
 
 bool says_true(const Arguments& args, int i) {
-  return i >= 0 && static_cast<std::size_t>(i) < args.inputs.size() && args.inputs[static_cast<std::size_t>(i)].concrete == "True";
+  return i >= 0 && static_cast<std::size_t>(i) < args.inputs.size() &&
+         args.inputs[static_cast<std::size_t>(i)].concrete == "True";
 }
 
 /// Output size from stride, padding and dilation, where all are recorded.
-std::optional<Dims> forward_output(const Layout& l, const Arguments& args, const Dims& x, const Dims& w) {
+std::optional<Dims> forward_output(const Layout& l, const Arguments& args, const Dims& x,
+                                   const Dims& w) {
   const std::size_t spatial = x.size() - 2;
   const auto stride = list_at(args, l.stride, spatial);
   const auto padding = list_at(args, l.padding, spatial);
@@ -89,7 +103,8 @@ std::optional<Dims> forward_output(const Layout& l, const Arguments& args, const
   return y;
 }
 
-/// Whether a kernel with these windows could make y of x with some stride: guards guesses of the output.
+/// Whether a kernel with these windows could make y of x with some stride: guards guesses of the
+/// output.
 bool plausible(const Dims& x, const Dims& w, const Dims& y) {
   if (y.size() != x.size() || y[0] != x[0] || y[1] != w[0]) return false;
   for (std::size_t i = 2; i < x.size(); ++i) {
@@ -107,11 +122,13 @@ std::optional<WantedOutput> wanted_output(std::string_view name, const Arguments
   const auto x = input_at(args, l->input);
   const auto w = input_at(args, l->weight);
   if (!x || !w || x->dims->size() < 3 || w->dims->size() != x->dims->size()) return std::nullopt;
-  if (says_true(args, l->transposed) || forward_output(*l, args, *x->dims, *w->dims)) return std::nullopt;
+  if (says_true(args, l->transposed) || forward_output(*l, args, *x->dims, *w->dims))
+    return std::nullopt;
   return WantedOutput{(*x->dims)[0], (*w->dims)[0], x->dims->size()};
 }
 
-std::optional<OperatorWork> convolution_work(std::string_view op, const Arguments& args, const std::optional<Dims>& output) {
+std::optional<OperatorWork> convolution_work(std::string_view op, const Arguments& args,
+                                             const std::optional<Dims>& output) {
   const Layout* l = layout_of(op);
   if (l == nullptr) return std::nullopt;
   const auto x = input_at(args, l->input);
@@ -136,8 +153,10 @@ std::optional<OperatorWork> convolution_work(std::string_view op, const Argument
     }
     if (!yd || yd->size() != xd.size()) return std::nullopt;
     const bool transposed = says_true(args, l->transposed);
-    // Each output element takes a window over Cin / groups channels; transposed, each input element gives one.
+    // Each output element takes a window over Cin / groups channels; transposed, each input element
+    // gives one.
     const double window = product(wd, 1);
+    out.label = shape_words(*yd, &wd);
     out.flops = 2 * (transposed ? product(xd, 0) : product(*yd, 0)) * window;
     out.type = x->type;
     const double element = x->bytes / std::max(x->elements, 1.0);
@@ -160,17 +179,19 @@ std::optional<OperatorWork> convolution_work(std::string_view op, const Argument
     }
     return out;
   }
-  // One gradient from the other two tensors: 2 |y| window, with the window from the weight or from x and y's channels.
+  // One gradient from the other two tensors: 2 |y| window, with the window from the weight or from
+  // x and y's channels.
   if (!y || (!x && !w)) return std::nullopt;
   const Dims& yd = *y->dims;
   if (yd.size() < 3) return std::nullopt;
   out.type = y->type;
   if (w) {
     if (w->dims->size() != yd.size()) return std::nullopt;
+    out.label = shape_words(yd, w->dims);
     out.flops = 2 * product(yd, 0) * product(*w->dims, 1);
     out.three_by_three = yd.size() == 4 && (*w->dims)[2] == 3 && (*w->dims)[3] == 3;
-    // The gradient of the input is as large as the input: N Cin H W, known only when the size argument is; the output's
-    // spatial size is its least.
+    // The gradient of the input is as large as the input: N Cin H W, known only when the size
+    // argument is; the output's spatial size is its least.
     const double groups_in = at(*w->dims, 1) / std::max(at(*w->dims, 0), 1.0);
     out.read_bytes = size(y) + size(w);
     out.write_bytes = size(y) * groups_in;
@@ -179,9 +200,11 @@ std::optional<OperatorWork> convolution_work(std::string_view op, const Argument
     out.k = product(*w->dims, 2) * at(*w->dims, 0);
     return out;
   }
-  // The weight's window is the size argument, a list that older traces do not record with its values.
+  // The weight's window is the size argument, a list that older traces do not record with its
+  // values.
   const auto window = list_at(args, 0, yd.size());
   if (!window) return std::nullopt;
+  out.label = shape_words(yd, &*window);
   out.flops = 2 * product(yd, 0) * product(*window, 1);
   out.three_by_three = yd.size() == 4 && (*window)[2] == 3 && (*window)[3] == 3;
   out.read_bytes = size(y) + size(x);

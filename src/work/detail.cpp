@@ -36,7 +36,8 @@ bool is_tensor_list(const Value& v) {
   return items != nullptr && !items->empty() && items->front().as_array() != nullptr;
 }
 
-void read_inputs(const Value& dims, const Value* types, const Value* concrete, std::vector<Input>& out) {
+void read_inputs(const Value& dims, const Value* types, const Value* concrete,
+                 std::vector<Input>& out) {
   const auto* list = dims.as_array();
   if (list == nullptr) return;
   const auto* type_list = types != nullptr ? types->as_array() : nullptr;
@@ -55,7 +56,8 @@ void read_inputs(const Value& dims, const Value* types, const Value* concrete, s
         if (auto x = dims_of(t)) in.tensors.push_back(*std::move(x));
       }
     } else if (auto x = dims_of(d)) {
-      // "[]" is a scalar, an absent input, or a tensor without dimensions: only a type tells the last.
+      // "[]" is a scalar, an absent input, or a tensor without dimensions: only a type tells the
+      // last.
       if (!x->empty() || in.type != Type::kUnknown) in.tensors.push_back(*std::move(x));
     }
     if (concrete_list != nullptr && i < concrete_list->size()) {
@@ -78,15 +80,20 @@ std::int64_t product(const Value* v) {
 double bytes_of(Type type) {
   switch (type) {
     case Type::kFloat64:
-    case Type::kInt64: return 8;
+    case Type::kInt64:
+      return 8;
     case Type::kFloat32:
-    case Type::kInt32: return 4;
+    case Type::kInt32:
+      return 4;
     case Type::kFloat16:
-    case Type::kInt16: return 2;
+    case Type::kInt16:
+      return 2;
     case Type::kFloat8:
     case Type::kInt8:
-    case Type::kBool: return 1;
-    case Type::kUnknown: break;
+    case Type::kBool:
+      return 1;
+    case Type::kUnknown:
+      break;
   }
   return 0;
 }
@@ -94,23 +101,47 @@ double bytes_of(Type type) {
 bool is_float(Type type) { return type >= Type::kFloat64 && type <= Type::kFloat8; }
 
 const char* to_string(Type type) {
-  static constexpr std::array kWords = {"?", "float64", "float32", "float16", "float8", "int64", "int32", "int16", "int8", "bool"};
+  static constexpr std::array kWords = {"?",     "float64", "float32", "float16", "float8",
+                                        "int64", "int32",   "int16",   "int8",    "bool"};
   return kWords[static_cast<std::size_t>(type)];
 }
 
 Type type_from(std::string_view word) {
   std::string w;
-  for (const char c : word) w.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  for (const char c : word)
+    w.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
   if (w.starts_with("c10::") || w.starts_with("at::")) w.erase(0, w.find("::") + 2);
   static constexpr std::array<std::pair<std::string_view, Type>, 30> kTypes = {{
-      {"float", Type::kFloat32},     {"double", Type::kFloat64},   {"half", Type::kFloat16},     {"bfloat16", Type::kFloat16},
-      {"float8_e4m3fn", Type::kFloat8}, {"float8_e5m2", Type::kFloat8}, {"float8_e4m3fnuz", Type::kFloat8},
-      {"float8_e5m2fnuz", Type::kFloat8}, {"long", Type::kInt64},     {"long int", Type::kInt64},   {"int", Type::kInt32},
-      {"short", Type::kInt16},       {"short int", Type::kInt16},  {"char", Type::kInt8},        {"signed char", Type::kInt8},
-      {"unsigned char", Type::kInt8}, {"byte", Type::kInt8},        {"bool", Type::kBool},        {"float32", Type::kFloat32},
-      {"float16", Type::kFloat16},   {"float64", Type::kFloat64},  {"int64", Type::kInt64},      {"int32", Type::kInt32},
-      {"int8", Type::kInt8},         {"uint8", Type::kInt8},       {"longlong", Type::kInt64},   {"long long", Type::kInt64},
-      {"fp16", Type::kFloat16},      {"bf16", Type::kFloat16},     {"complexfloat", Type::kFloat64},
+      {"float", Type::kFloat32},
+      {"double", Type::kFloat64},
+      {"half", Type::kFloat16},
+      {"bfloat16", Type::kFloat16},
+      {"float8_e4m3fn", Type::kFloat8},
+      {"float8_e5m2", Type::kFloat8},
+      {"float8_e4m3fnuz", Type::kFloat8},
+      {"float8_e5m2fnuz", Type::kFloat8},
+      {"long", Type::kInt64},
+      {"long int", Type::kInt64},
+      {"int", Type::kInt32},
+      {"short", Type::kInt16},
+      {"short int", Type::kInt16},
+      {"char", Type::kInt8},
+      {"signed char", Type::kInt8},
+      {"unsigned char", Type::kInt8},
+      {"byte", Type::kInt8},
+      {"bool", Type::kBool},
+      {"float32", Type::kFloat32},
+      {"float16", Type::kFloat16},
+      {"float64", Type::kFloat64},
+      {"int64", Type::kInt64},
+      {"int32", Type::kInt32},
+      {"int8", Type::kInt8},
+      {"uint8", Type::kInt8},
+      {"longlong", Type::kInt64},
+      {"long long", Type::kInt64},
+      {"fp16", Type::kFloat16},
+      {"bf16", Type::kFloat16},
+      {"complexfloat", Type::kFloat64},
   }};
   for (const auto& [name, type] : kTypes) {
     if (w == name) return type;
@@ -140,7 +171,8 @@ Arguments read_arguments(std::string_view json) {
   const auto parsed = io::parse_json(json);
   if (!parsed || parsed->as_object() == nullptr) return out;
   const Value& v = *parsed;
-  if (const Value* dims = v.find("Input Dims")) read_inputs(*dims, v.find("Input type"), v.find("Concrete Inputs"), out.inputs);
+  if (const Value* dims = v.find("Input Dims"))
+    read_inputs(*dims, v.find("Input type"), v.find("Concrete Inputs"), out.inputs);
   if (const Value* name = v.find("Collective name")) {
     if (const auto* s = name->as_string()) out.collective = *s;
   }

@@ -1,4 +1,5 @@
-// The arguments of an event as the trace keeps them (EventTable::detail), parsed once a distinct text.
+// The arguments of an event as the trace keeps them (EventTable::detail), parsed once a distinct
+// text.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,18 @@
 
 namespace ergon::work {
 
-enum class Type : std::uint8_t { kUnknown, kFloat64, kFloat32, kFloat16, kFloat8, kInt64, kInt32, kInt16, kInt8, kBool };
+enum class Type : std::uint8_t {
+  kUnknown,
+  kFloat64,
+  kFloat32,
+  kFloat16,
+  kFloat8,
+  kInt64,
+  kInt32,
+  kInt16,
+  kInt8,
+  kBool
+};
 /// Bytes of an element; 0 for kUnknown.
 double bytes_of(Type type);
 bool is_float(Type type);
@@ -20,22 +32,23 @@ using Dims = std::vector<std::int64_t>;
 
 /// One input of an operator: a tensor, a list of tensors, or something without dimensions.
 struct Input {
-  std::vector<Dims> tensors;  ///< one; several for a tensor list; none for scalars and absent inputs
+  std::vector<Dims>
+      tensors;  ///< one; several for a tensor list; none for scalars and absent inputs
   bool is_list = false;
   Type type = Type::kUnknown;
-  std::string concrete;       ///< "[1, 1]", "True", "0.1"; empty where not recorded
+  std::string concrete;  ///< "[1, 1]", "True", "0.1"; empty where not recorded
 };
 
 struct Arguments {
   std::vector<Input> inputs;
-  std::string collective;           ///< "allreduce", "_allgather_base", ...
+  std::string collective;  ///< "allreduce", "_allgather_base", ...
   std::optional<double> in_elements;
   std::optional<double> out_elements;
   std::optional<double> group_size;
   Type message_type = Type::kUnknown;
-  std::optional<double> bytes;      ///< of a copy or memset
-  std::int64_t grid = 0;            ///< blocks; 0: not recorded
-  std::int64_t block = 0;           ///< threads a block
+  std::optional<double> bytes;  ///< of a copy or memset
+  std::int64_t grid = 0;        ///< blocks; 0: not recorded
+  std::int64_t block = 0;       ///< threads a block
 };
 
 /// Never fails: what cannot be read stays unknown.

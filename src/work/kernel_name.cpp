@@ -1,4 +1,5 @@
-// Kernel names of cuBLAS, cuDNN, CUTLASS, PyTorch, Triton, Tensile, composable_kernel, NCCL, RCCL and friends.
+// Kernel names of cuBLAS, cuDNN, CUTLASS, PyTorch, Triton, Tensile, composable_kernel, NCCL, RCCL
+// and friends.
 #include "kernel_name.hpp"
 
 #include <array>
@@ -17,7 +18,9 @@ class Text {
   explicit Text(std::string_view name) : text_(name) {
     for (char& c : text_) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  [[nodiscard]] bool has(std::string_view part) const { return text_.find(part) != std::string::npos; }
+  [[nodiscard]] bool has(std::string_view part) const {
+    return text_.find(part) != std::string::npos;
+  }
   template <class... Parts>
   [[nodiscard]] bool any(Parts... parts) const {
     return (has(parts) || ...);
@@ -34,7 +37,8 @@ struct Pattern {
   WorkClass kind;
 };
 
-// The first that occurs decides. Order: what contains other words comes first ("softmax" kernels are reductions too).
+// The first that occurs decides. Order: what contains other words comes first ("softmax" kernels
+// are reductions too).
 constexpr std::array kPatterns = {
     Pattern{"nccl", WorkClass::kCollective},
     Pattern{"rccl", WorkClass::kCollective},
@@ -47,6 +51,10 @@ constexpr std::array kPatterns = {
     Pattern{"allreduce", WorkClass::kCollective},
     Pattern{"nvshmem", WorkClass::kCollective},
     Pattern{"deep_ep", WorkClass::kCollective},
+    Pattern{"reshape_and_cache", WorkClass::kMemory},
+    Pattern{"kvcache", WorkClass::kMemory},
+    Pattern{"kv_cache", WorkClass::kMemory},
+    Pattern{"rotary", WorkClass::kElementwise},
     Pattern{"flash_fwd", WorkClass::kAttention},
     Pattern{"flash_bwd", WorkClass::kAttention},
     Pattern{"flash_attn", WorkClass::kAttention},
@@ -145,19 +153,18 @@ constexpr std::array kPatterns = {
     Pattern{"gather", WorkClass::kMemory},
     Pattern{"scatter", WorkClass::kMemory},
     Pattern{"recat_copy", WorkClass::kMemory},
-    Pattern{"reshape_and_cache", WorkClass::kMemory},
     Pattern{"concat", WorkClass::kMemory},
     Pattern{"elementwise", WorkClass::kElementwise},
     Pattern{"scalepackedtensor", WorkClass::kElementwise},
     Pattern{"computeoffsetskernel", WorkClass::kElementwise},
     Pattern{"activation", WorkClass::kElementwise},
     Pattern{"act_and_mul", WorkClass::kElementwise},
-    Pattern{"rotary", WorkClass::kElementwise},
     Pattern{"dropout", WorkClass::kElementwise},
     Pattern{"distribution_", WorkClass::kElementwise},
     Pattern{"quant", WorkClass::kElementwise},
     Pattern{"addtensor", WorkClass::kElementwise},
     Pattern{"optensor", WorkClass::kElementwise},
+    Pattern{"subtensorop", WorkClass::kElementwise},
     Pattern{"op_tensor", WorkClass::kElementwise},
     Pattern{"op_generic_tensor", WorkClass::kElementwise},
     Pattern{"pointwise", WorkClass::kElementwise},
@@ -176,19 +183,23 @@ constexpr std::array kPatterns = {
 
 // Kernels that prepare or finish what another kernel of the same operator does.
 bool is_helper(const Text& t) {
-  return t.any("splitkreduce", "splitk_reduce", "splitkpostprocess", "nchwtonhwc", "nhwctonchw", "computeoffsets",
-               "computewgrad", "scalepackedtensor", "winogradforwarddata", "winogradforwardfilter",
-               "winogradforwardoutput", "winogradwgraddata", "winogradwgraddelta", "winogradwgradoutput",
-               "generatewinogradtiles", "im2col", "col2im", "fft1d", "fft2d", "fft3d", "flip_filter", "convertnchw",
-               "tensortransform", "batched_transpose", "kern_precompute_indices", "cublaslt::epilogue", "zerofill",
+  return t.any("splitkreduce", "splitk_reduce", "splitkpostprocess", "nchwtonhwc", "nhwctonchw",
+               "computeoffsets", "computewgrad", "scalepackedtensor", "winogradforwarddata",
+               "winogradforwardfilter", "winogradforwardoutput", "winogradwgraddata",
+               "winogradwgraddelta", "winogradwgradoutput", "generatewinogradtiles", "im2col",
+               "col2im", "fft1d", "fft2d", "fft3d", "flip_filter", "convertnchw", "tensortransform",
+               "batched_transpose", "kern_precompute_indices", "cublaslt::epilogue", "zerofill",
                "set_scaling", "fill_kernel", "memset") ||
          t.any("combine", "postprocess", "dot_do_o", "convert_dq", "bwd_preprocess");
 }
 
 Direction direction_of(const Text& t) {
-  if (t.any("wgrad", "bwdweight", "bwd_weight", "_wrw", "weight_grad", "backward_weight")) return Direction::kWeightGradient;
-  if (t.any("dgrad", "bwddata", "bwd_data", "igemm_bwd", "backward_data", "strided_b", "stridedb")) {
-    return t.any("stridedb_splitk", "strided_b_splitk") ? Direction::kWeightGradient : Direction::kDataGradient;
+  if (t.any("wgrad", "bwdweight", "bwd_weight", "_wrw", "weight_grad", "backward_weight"))
+    return Direction::kWeightGradient;
+  if (t.any("dgrad", "bwddata", "bwd_data", "igemm_bwd", "backward_data", "strided_b",
+            "stridedb")) {
+    return t.any("stridedb_splitk", "strided_b_splitk") ? Direction::kWeightGradient
+                                                        : Direction::kDataGradient;
   }
   if (t.any("fprop", "implicit_convolve", "igemm_fwd", "conv_fwd")) return Direction::kForward;
   return Direction::kAny;
@@ -211,12 +222,13 @@ struct Arithmetic {
 };
 
 bool half_words(const Text& t) {
-  return t.any("bf16", "bfloat16", "f16", "fp16", "half", "_h884", "h884", "h1688", "h16816", "hgemm", "hhs_bh", "bbs_bh",
-               "_hb_", "_bb_", "_hh_", "hshs", "hcudnn");
+  return t.any("bf16", "bfloat16", "f16", "fp16", "half", "_h884", "h884", "h1688", "h16816",
+               "hgemm", "hhs_bh", "bbs_bh", "_hb_", "_bb_", "_hh_", "hshs", "hcudnn");
 }
 
-/// What the name of a gemm, convolution or attention kernel says of its arithmetic. Instruction shapes tell tensor cores:
-/// 884, 1688, 16816 with s or h before (accumulator), i for integers, d for double.
+/// What the name of a gemm, convolution or attention kernel says of its arithmetic. Instruction
+/// shapes tell tensor cores: 884, 1688, 16816 with s or h before (accumulator), i for integers, d
+/// for double.
 Arithmetic arithmetic_of(const Text& t) {
   Arithmetic a;
   if (t.any("e4m3", "e5m2", "fp8", "float8", "f8f8", "_q_q", "qqtst", "mxe2m1", "nvfp4", "fp4")) {
@@ -236,7 +248,8 @@ Arithmetic arithmetic_of(const Text& t) {
       a.unit = Unit::kMatrixFp16;
       a.tensor_cores = true;
     }
-  } else if (t.any("tf32", "_xf32", "s1688gemm", "s1688fprop", "s1688dgrad", "s1688wgrad", "s16816gemm", "s1688", "hmma")) {
+  } else if (t.any("tf32", "_xf32", "s1688gemm", "s1688fprop", "s1688dgrad", "s1688wgrad",
+                   "s16816gemm", "s1688", "hmma")) {
     a = {Unit::kMatrixTf32, true, 4.0};
   } else if (t.any("simt", "sgemm", "scudnn", "_sb_", "f32f32", "cf32", "gemmsn")) {
     a = {Unit::kVectorFp32, false, 4.0};
@@ -279,8 +292,9 @@ std::size_t after(const std::string& s, std::string_view part) {
   return at == std::string::npos ? s.size() : at + part.size();
 }
 
-/// PyTorch's elementwise kernels: vectorized_elementwise_kernel<V, ...> runs V elements a thread and at least 4;
-/// elementwise_kernel<threads, V, ...> runs threads x V a block. The tensors stand as Array<char*, N>.
+/// PyTorch's elementwise kernels: vectorized_elementwise_kernel<V, ...> runs V elements a thread
+/// and at least 4; elementwise_kernel<threads, V, ...> runs threads x V a block. The tensors stand
+/// as Array<char*, N>.
 void read_elementwise(const std::string& s, KernelName& k) {
   std::size_t at = after(s, "vectorized_elementwise_kernel<");
   if (at < s.size()) {
@@ -294,7 +308,8 @@ void read_elementwise(const std::string& s, KernelName& k) {
     const int v = number_at(s, at);
     k.items_per_block = threads * v;
   }
-  for (const std::string_view array : {std::string_view("array<char*, "), std::string_view("array<char*,")}) {
+  for (const std::string_view array :
+       {std::string_view("array<char*, "), std::string_view("array<char*,")}) {
     at = after(s, array);
     if (at < s.size() && digit(s[at])) {
       k.arrays = number_at(s, at);
@@ -323,10 +338,12 @@ KernelName read_kernel_name(std::string_view name) {
       break;
     }
   }
-  // A generated name lists what was fused: "triton_red_fused_native_layer_norm_0" is a fused kernel, not a norm.
+  // A generated name lists what was fused: "triton_red_fused_native_layer_norm_0" is a fused
+  // kernel, not a norm.
   if (t.begins("triton_") && !t.has("triton_tem")) k.kind = WorkClass::kFused;
   if (is_helper(t)) k.role = Role::kHelper;
-  const bool arithmetic = k.kind == WorkClass::kGemm || k.kind == WorkClass::kConv || k.kind == WorkClass::kAttention;
+  const bool arithmetic =
+      k.kind == WorkClass::kGemm || k.kind == WorkClass::kConv || k.kind == WorkClass::kAttention;
   if (arithmetic) {
     const Arithmetic a = arithmetic_of(t);
     k.unit = a.unit;

@@ -20,13 +20,14 @@ struct KernelName {
   Role role = Role::kMain;
   Direction direction = Direction::kAny;
   Shortcut shortcut = Shortcut::kNone;
-  std::optional<model::Unit> unit;     ///< matrix or vector unit of a gemm, convolution or attention kernel
-  bool tensor_cores = false;           ///< matrix units of a type that only the operands tell
-  std::optional<double> element_bytes; ///< of its operands
-  int tile_m = 0;                      ///< output tile of a gemm; 0: not in the name
+  std::optional<model::Unit>
+      unit;                   ///< matrix or vector unit of a gemm, convolution or attention kernel
+  bool tensor_cores = false;  ///< matrix units of a type that only the operands tell
+  std::optional<double> element_bytes;  ///< of its operands
+  int tile_m = 0;                       ///< output tile of a gemm; 0: not in the name
   int tile_n = 0;
-  int items_per_block = 0;             ///< of PyTorch's elementwise kernels: elements a block handles
-  int arrays = 0;                      ///< tensors such a kernel reads and writes
+  int items_per_block = 0;  ///< of PyTorch's elementwise kernels: elements a block handles
+  int arrays = 0;           ///< tensors such a kernel reads and writes
 };
 
 /// Substring searches only: call it once a distinct name.

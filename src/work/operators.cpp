@@ -19,7 +19,8 @@ std::string times(std::initializer_list<double> sizes) {
   return out;
 }
 
-std::optional<OperatorWork> gemm(double batch, double m, double k, double n, Type type, double out_bytes_per = 0) {
+std::optional<OperatorWork> gemm(double batch, double m, double k, double n, Type type,
+                                 double out_bytes_per = 0) {
   const double size = bytes_of(type) > 0 ? bytes_of(type) : 4;
   OperatorWork w;
   w.family = Family::kGemm;
@@ -56,7 +57,9 @@ std::optional<OperatorWork> matmul(const Shape& a, const Shape& b) {
   double batch = 1;
   const std::size_t depth = std::max(x.size(), y.size()) - 2;
   for (std::size_t i = 0; i < depth; ++i) {
-    const auto size = [&](const Dims& d) { return d.size() >= i + 3 ? at(d, d.size() - 3 - i) : 1.0; };
+    const auto size = [&](const Dims& d) {
+      return d.size() >= i + 3 ? at(d, d.size() - 3 - i) : 1.0;
+    };
     batch *= std::max(size(x), size(y));
   }
   return gemm(batch, m, k, n, a.type);
@@ -70,11 +73,11 @@ struct GemmOperator {
   bool batched;
 };
 constexpr std::array kGemms = {
-    GemmOperator{"mm", 0, 1, false},          GemmOperator{"addmm", 1, 2, false},
-    GemmOperator{"addmm_", 1, 2, false},      GemmOperator{"_addmm_activation", 1, 2, false},
-    GemmOperator{"_scaled_mm", 0, 1, false},  GemmOperator{"_int_mm", 0, 1, false},
-    GemmOperator{"sspaddmm", 1, 2, false},    GemmOperator{"bmm", 0, 1, true},
-    GemmOperator{"baddbmm", 1, 2, true},      GemmOperator{"baddbmm_", 1, 2, true},
+    GemmOperator{"mm", 0, 1, false},           GemmOperator{"addmm", 1, 2, false},
+    GemmOperator{"addmm_", 1, 2, false},       GemmOperator{"_addmm_activation", 1, 2, false},
+    GemmOperator{"_scaled_mm", 0, 1, false},   GemmOperator{"_int_mm", 0, 1, false},
+    GemmOperator{"sspaddmm", 1, 2, false},     GemmOperator{"bmm", 0, 1, true},
+    GemmOperator{"baddbmm", 1, 2, true},       GemmOperator{"baddbmm_", 1, 2, true},
     GemmOperator{"_baddbmm_mkl_", 1, 2, true},
 };
 
@@ -88,12 +91,14 @@ std::optional<OperatorWork> matrix_operator(std::string_view op, const Arguments
     const Dims& x = *a->dims;
     const Dims& y = *b->dims;
     if (x[rank - 1] != y[rank - 2]) return std::nullopt;
-    return gemm(g.batched ? at(x, 0) : 1, at(x, rank - 2), at(x, rank - 1), at(y, rank - 1), a->type);
+    return gemm(g.batched ? at(x, 0) : 1, at(x, rank - 2), at(x, rank - 1), at(y, rank - 1),
+                a->type);
   }
   const auto a = tensor(args, 0);
   const auto b = tensor(args, 1);
   if (op == "linear" && a && b && !a->dims->empty() && b->dims->size() == 2) {
-    return gemm(1, leading(*a->dims, 1), at(*a->dims, a->dims->size() - 1), at(*b->dims, 0), a->type);
+    return gemm(1, leading(*a->dims, 1), at(*a->dims, a->dims->size() - 1), at(*b->dims, 0),
+                a->type);
   }
   if (op == "matmul" && a && b) return matmul(*a, *b);
   if ((op == "mv" || op == "dot" || op == "vdot") && a && b) return matmul(*a, *b);
@@ -105,9 +110,12 @@ std::optional<OperatorWork> matrix_operator(std::string_view op, const Arguments
   return std::nullopt;
 }
 
-bool is_true(const Arguments& args, std::size_t i) { return i < args.inputs.size() && args.inputs[i].concrete == "True"; }
+bool is_true(const Arguments& args, std::size_t i) {
+  return i < args.inputs.size() && args.inputs[i].concrete == "True";
+}
 
-/// Softmax(Q K^T) V: 4 B H Sq Sk D forward (2 products), 2.5 times that backward (5 products against 2); half where causal.
+/// Softmax(Q K^T) V: 4 B H Sq Sk D forward (2 products), 2.5 times that backward (5 products
+/// against 2); half where causal.
 std::optional<OperatorWork> attention(std::string_view op, const Arguments& args) {
   const bool backward = op.find("backward") != std::string_view::npos;
   const std::size_t first = backward ? 1 : 0;
@@ -118,7 +126,8 @@ std::optional<OperatorWork> attention(std::string_view op, const Arguments& args
   const Dims& x = *q->dims;
   const Dims& y = *k->dims;
   // The public operators keep heads before the sequence, the two low-level ones after it.
-  const bool sequence_first = op.find("_flash_attention_") == 0 || op.find("_efficient_attention_") == 0 ||
+  const bool sequence_first = op.find("_flash_attention_") == 0 ||
+                              op.find("_efficient_attention_") == 0 ||
                               op.find("_cudnn_attention_") == 0;
   const std::size_t sequence = sequence_first ? 1 : 2;
   const std::size_t heads = sequence_first ? 2 : 1;
@@ -127,12 +136,14 @@ std::optional<OperatorWork> attention(std::string_view op, const Arguments& args
   if (op == "_scaled_dot_product_flash_attention") causal = 4;
   if (op == "_scaled_dot_product_efficient_attention") causal = 6;
   if (op == "_scaled_dot_product_cudnn_attention") causal = 6;
-  if (op == "_flash_attention_forward" && args.inputs.size() > 3 && !args.inputs[3].tensors.empty()) return std::nullopt;  // packed
+  if (op == "_flash_attention_forward" && args.inputs.size() > 3 && !args.inputs[3].tensors.empty())
+    return std::nullopt;  // packed
   OperatorWork w;
   w.family = Family::kAttention;
   w.kind = WorkClass::kAttention;
   w.type = q->type;
-  w.flops = 4 * at(x, 0) * at(x, heads) * at(x, sequence) * at(y, sequence) * at(x, 3) * (backward ? 2.5 : 1);
+  w.flops = 4 * at(x, 0) * at(x, heads) * at(x, sequence) * at(y, sequence) * at(x, 3) *
+            (backward ? 2.5 : 1);
   if (causal > 0 && is_true(args, causal)) w.flops *= 0.5;
   const double io = q->bytes + k->bytes + v->bytes;
   w.read_bytes = backward ? 2 * io + q->bytes : io;
@@ -156,12 +167,12 @@ double list_bytes(const Input& in, double* count = nullptr) {
 struct Bandwidth {
   std::string_view name;
   WorkClass kind;
-  double read;     ///< times the bytes of the first tensor, for rules that need no more
+  double read;  ///< times the bytes of the first tensor, for rules that need no more
   double write;
 };
 
-// Bytes as multiples of the first tensor's. Batch normalisation in training reads its input for the statistics and again
-// to normalise; its backward pass reads gradient and input twice.
+// Bytes as multiples of the first tensor's. Batch normalisation in training reads its input for the
+// statistics and again to normalise; its backward pass reads gradient and input twice.
 constexpr std::array kByFirst = {
     Bandwidth{"fill_", WorkClass::kMemory, 0, 1},
     Bandwidth{"zero_", WorkClass::kMemory, 0, 1},
@@ -202,14 +213,82 @@ constexpr std::array kByFirst = {
 
 // Elementwise operators whose result has the broadcast shape of their tensors.
 constexpr std::array<std::string_view, 76> kElementwise = {
-    "add", "sub", "mul", "div", "rsub", "pow", "sqrt", "rsqrt", "exp", "log", "tanh", "sigmoid", "relu", "gelu", "silu",
-    "threshold", "clamp", "clamp_min", "clamp_max", "neg", "abs", "cos", "sin", "where", "masked_fill", "addcmul", "addcdiv",
-    "lerp", "eq", "ne", "lt", "gt", "le", "ge", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or",
-    "bitwise_not", "maximum", "minimum", "hardtanh", "hardswish", "hardsigmoid", "leaky_relu", "elu", "softplus", "mish",
-    "erf", "reciprocal", "sign", "round", "floor", "ceil", "isnan", "isinf", "threshold_backward", "gelu_backward",
-    "silu_backward", "tanh_backward", "sigmoid_backward", "hardtanh_backward", "hardswish_backward", "leaky_relu_backward",
-    "elu_backward", "mse_loss", "binary_cross_entropy", "smooth_l1_loss", "square", "log1p", "expm1", "floor_divide",
-    "remainder", "fmod", "native_dropout_backward",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "rsub",
+    "pow",
+    "sqrt",
+    "rsqrt",
+    "exp",
+    "log",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "gelu",
+    "silu",
+    "threshold",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "neg",
+    "abs",
+    "cos",
+    "sin",
+    "where",
+    "masked_fill",
+    "addcmul",
+    "addcdiv",
+    "lerp",
+    "eq",
+    "ne",
+    "lt",
+    "gt",
+    "le",
+    "ge",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_not",
+    "maximum",
+    "minimum",
+    "hardtanh",
+    "hardswish",
+    "hardsigmoid",
+    "leaky_relu",
+    "elu",
+    "softplus",
+    "mish",
+    "erf",
+    "reciprocal",
+    "sign",
+    "round",
+    "floor",
+    "ceil",
+    "isnan",
+    "isinf",
+    "threshold_backward",
+    "gelu_backward",
+    "silu_backward",
+    "tanh_backward",
+    "sigmoid_backward",
+    "hardtanh_backward",
+    "hardswish_backward",
+    "leaky_relu_backward",
+    "elu_backward",
+    "mse_loss",
+    "binary_cross_entropy",
+    "smooth_l1_loss",
+    "square",
+    "log1p",
+    "expm1",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "native_dropout_backward",
 };
 
 bool is_elementwise(std::string_view op) {
@@ -240,7 +319,8 @@ std::optional<OperatorWork> elementwise(const Arguments& args) {
 }
 
 std::optional<OperatorWork> lists(std::string_view op, const Arguments& args) {
-  // _foreach_* and _fused_*: every list is read, the first written; optimizers write their states too.
+  // _foreach_* and _fused_*: every list is read, the first written; optimizers write their states
+  // too.
   OperatorWork w;
   w.kind = WorkClass::kOptimizer;
   double count = 0;
@@ -302,11 +382,13 @@ std::optional<OperatorWork> special(std::string_view op, const Arguments& args) 
     const double size = first->bytes / first->elements;
     double out = picked->elements;
     if (op == "index_select") {
-      const auto dim = args.inputs.size() > 1 ? integers("[" + args.inputs[1].concrete + "]") : std::nullopt;
+      const auto dim =
+          args.inputs.size() > 1 ? integers("[" + args.inputs[1].concrete + "]") : std::nullopt;
       if (!dim || dim->size() != 1) return std::nullopt;
       const auto rank = static_cast<std::int64_t>(first->dims->size());
       const std::int64_t axis = (*dim)[0] < 0 ? (*dim)[0] + rank : (*dim)[0];
-      if (axis < 0 || axis >= rank || (*first->dims)[static_cast<std::size_t>(axis)] <= 0) return std::nullopt;
+      if (axis < 0 || axis >= rank || (*first->dims)[static_cast<std::size_t>(axis)] <= 0)
+        return std::nullopt;
       out = first->elements / at(*first->dims, static_cast<std::size_t>(axis)) * picked->elements;
     }
     w.kind = op == "gather" ? WorkClass::kMemory : WorkClass::kEmbedding;
@@ -330,8 +412,8 @@ std::optional<OperatorWork> special(std::string_view op, const Arguments& args) 
 /// vLLM's and others' fused operators: the tensors named, read or written once.
 bool is_row_operator(std::string_view name) {
   return name == "_C::rms_norm" || name == "_C::fused_add_rms_norm" || name == "_C::silu_and_mul" ||
-         name == "_C::gelu_and_mul" || name == "_C::static_scaled_fp8_quant" || name == "_C::dynamic_scaled_fp8_quant" ||
-         name == "_C::dynamic_per_token_scaled_fp8_quant";
+         name == "_C::gelu_and_mul" || name == "_C::static_scaled_fp8_quant" ||
+         name == "_C::dynamic_scaled_fp8_quant" || name == "_C::dynamic_per_token_scaled_fp8_quant";
 }
 
 std::optional<OperatorWork> all_tensors_once(const Arguments& args, WorkClass kind) {
@@ -360,15 +442,18 @@ std::optional<Shape> tensor(const Arguments& args, std::size_t i) {
   return Shape{&in.tensors[0], *n, *n * size, in.type};
 }
 
-std::optional<OperatorWork> operator_work(std::string_view name, const Arguments& args, const std::optional<Dims>& output) {
+std::optional<OperatorWork> operator_work(std::string_view name, const Arguments& args,
+                                          const std::optional<Dims>& output) {
   if (name.starts_with("triton_")) return all_tensors_once(args, WorkClass::kFused);
   if (is_row_operator(name)) {
-    return all_tensors_once(args, name.find("norm") != std::string_view::npos ? WorkClass::kNorm : WorkClass::kElementwise);
+    return all_tensors_once(args, name.find("norm") != std::string_view::npos
+                                      ? WorkClass::kNorm
+                                      : WorkClass::kElementwise);
   }
   if (!name.starts_with("aten::")) return std::nullopt;
   const std::string_view op = name.substr(6);
-  if (op.find("convolution") != std::string_view::npos || op.find("conv") == 0 || op == "_conv_depthwise2d" || op == "thnn_conv2d" ||
-      op == "_slow_conv2d_forward") {
+  if (op.find("convolution") != std::string_view::npos || op.find("conv") == 0 ||
+      op == "_conv_depthwise2d" || op == "thnn_conv2d" || op == "_slow_conv2d_forward") {
     return convolution_work(op, args, output);
   }
   if (op.find("attention") != std::string_view::npos) return attention(op, args);
@@ -383,7 +468,10 @@ std::optional<OperatorWork> operator_work(std::string_view name, const Arguments
     w.kind = b.kind;
     w.read_bytes = b.read * first->bytes;
     w.write_bytes = b.write * first->bytes;
-    w.flops = b.kind == WorkClass::kMemory ? 0 : first->elements * (b.kind == WorkClass::kSoftmax || b.kind == WorkClass::kNorm ? 5 : 1);
+    w.flops = b.kind == WorkClass::kMemory
+                  ? 0
+                  : first->elements *
+                        (b.kind == WorkClass::kSoftmax || b.kind == WorkClass::kNorm ? 5 : 1);
     w.type = first->type;
     w.label = times({first->elements});
     return w;

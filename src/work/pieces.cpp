@@ -18,12 +18,15 @@ constexpr double kUsualTile = 128;
 
 bool fits(const KernelName& k, Family family) {
   switch (family) {
-    case Family::kGemm: return k.kind == WorkClass::kGemm || k.kind == WorkClass::kFused;
-    case Family::kConv: return k.kind == WorkClass::kConv || k.kind == WorkClass::kGemm;
-    case Family::kAttention: return k.kind == WorkClass::kAttention;
+    case Family::kGemm:
+      return k.kind == WorkClass::kGemm || k.kind == WorkClass::kFused;
+    case Family::kConv:
+      return k.kind == WorkClass::kConv || k.kind == WorkClass::kGemm;
+    case Family::kAttention:
+      return k.kind == WorkClass::kAttention;
     case Family::kBandwidth:
-      return k.kind != WorkClass::kGemm && k.kind != WorkClass::kConv && k.kind != WorkClass::kAttention &&
-             k.kind != WorkClass::kCollective;
+      return k.kind != WorkClass::kGemm && k.kind != WorkClass::kConv &&
+             k.kind != WorkClass::kAttention && k.kind != WorkClass::kCollective;
   }
   return false;
 }
@@ -33,7 +36,8 @@ bool is_main(const KernelName& k, Family family, const Company& c) {
   return fits(k, family) || (c.unknown_are_mains && k.kind == WorkClass::kUnknown);
 }
 
-/// The unit that does the work: the kernel's name where it says, else what the operands' type runs on.
+/// The unit that does the work: the kernel's name where it says, else what the operands' type runs
+/// on.
 Unit unit_of(const KernelName& k, const OperatorWork& w) {
   if (k.unit) {
     const bool half = w.type == Type::kFloat16;
@@ -41,16 +45,22 @@ Unit unit_of(const KernelName& k, const OperatorWork& w) {
     return *k.unit;
   }
   switch (w.type) {
-    case Type::kFloat64: return k.tensor_cores ? Unit::kMatrixFp64 : Unit::kVectorFp64;
-    case Type::kFloat16: return Unit::kMatrixFp16;
-    case Type::kFloat8: return Unit::kMatrixFp8;
-    case Type::kInt8: return Unit::kMatrixInt8;
+    case Type::kFloat64:
+      return k.tensor_cores ? Unit::kMatrixFp64 : Unit::kVectorFp64;
+    case Type::kFloat16:
+      return Unit::kMatrixFp16;
+    case Type::kFloat8:
+      return Unit::kMatrixFp8;
+    case Type::kInt8:
+      return Unit::kMatrixInt8;
     case Type::kInt16:
     case Type::kInt32:
     case Type::kInt64:
-    case Type::kBool: return Unit::kInteger;
+    case Type::kBool:
+      return Unit::kInteger;
     case Type::kFloat32:
-    case Type::kUnknown: break;
+    case Type::kUnknown:
+      break;
   }
   return k.tensor_cores ? Unit::kMatrixTf32 : Unit::kVectorFp32;
 }
@@ -75,7 +85,7 @@ double tile_traffic(const KernelName& k, const OperatorWork& w, double element) 
 }
 
 struct Part {
-  double share = 1;      ///< of one product
+  double share = 1;  ///< of one product
   double products = 1;
   std::string words;
 };
@@ -83,9 +93,11 @@ struct Part {
 Part part_of(const KernelName& k, const OperatorWork& w, const Company& c) {
   if (c.mains <= 1) return {1, static_cast<double>(w.products), ""};
   const std::string of = " of " + std::to_string(c.mains) + " kernels";
-  if (w.products == 2 && c.data_gradients + c.weight_gradients == c.mains && c.data_gradients > 0 && c.weight_gradients > 0) {
+  if (w.products == 2 && c.data_gradients + c.weight_gradients == c.mains && c.data_gradients > 0 &&
+      c.weight_gradients > 0) {
     const bool data = k.direction == Direction::kDataGradient;
-    return {1.0 / (data ? c.data_gradients : c.weight_gradients), 1, (data ? ", data gradient, one" : ", weight gradient, one") + of};
+    return {1.0 / (data ? c.data_gradients : c.weight_gradients), 1,
+            (data ? ", data gradient, one" : ", weight gradient, one") + of};
   }
   return {1.0 / c.mains, static_cast<double>(w.products), ", one" + of + " (equal shares)"};
 }
@@ -120,22 +132,27 @@ Company company_of(const std::vector<const KernelName*>& kernels, Family family)
   return c;
 }
 
-Piece piece_of(const KernelName& k, std::string_view name, const std::optional<OperatorWork>& work, const Company& company, const Arguments& launch) {
+Piece piece_of(const KernelName& k, std::string_view name, const std::optional<OperatorWork>& work,
+               const Company& company, const Arguments& launch) {
   if (!work) return piece_by_name(k, launch);
   const OperatorWork& w = *work;
   if (!is_main(k, w.family, company)) return by_class(k, "helper of " + std::string(name));
   Piece p;
   p.kind = w.kind;
   const bool product = w.family != Family::kBandwidth;
-  if (!product && k.kind != WorkClass::kUnknown && k.kind != WorkClass::kFused && k.kind != WorkClass::kSort) p.kind = w.kind;
-  if (product && company.shortcut == Shortcut::kFft) return by_class(k, std::string(name) + " by Fourier transform");
+  if (!product && k.kind != WorkClass::kUnknown && k.kind != WorkClass::kFused &&
+      k.kind != WorkClass::kSort)
+    p.kind = w.kind;
+  if (product && company.shortcut == Shortcut::kFft)
+    return by_class(k, std::string(name) + " by Fourier transform");
   const Part part = part_of(k, w, company);
   double flops = w.flops * part.products * part.share;
   std::string shortcut;
   if (w.family == Family::kConv && w.three_by_three && company.shortcut == Shortcut::kWinograd4) {
     flops /= 4;
     shortcut = ", Winograd F(4x4,3x3)";
-  } else if (w.family == Family::kConv && w.three_by_three && company.shortcut == Shortcut::kWinograd2) {
+  } else if (w.family == Family::kConv && w.three_by_three &&
+             company.shortcut == Shortcut::kWinograd2) {
     flops /= 2.25;
     shortcut = ", Winograd F(2x2,3x3)";
   }
@@ -147,7 +164,8 @@ Piece piece_of(const KernelName& k, std::string_view name, const std::optional<O
   double cache = memory;
   if (product) {
     const double element = bytes_of(w.type) > 0 ? bytes_of(w.type) : k.element_bytes.value_or(4);
-    cache = std::max(memory, tile_traffic(k, w, element) * part.share * part.products + w.write_bytes * scale);
+    cache = std::max(
+        memory, tile_traffic(k, w, element) * part.share * part.products + w.write_bytes * scale);
   }
   set_bytes(out, cache, cache, memory);
   p.work = out;
@@ -159,9 +177,13 @@ Piece piece_of(const KernelName& k, std::string_view name, const std::optional<O
 }
 
 Piece piece_by_name(const KernelName& k, const Arguments& launch) {
-  // PyTorch's elementwise kernels say in name and grid how many elements they touch; the last block may be partly empty.
-  if (k.kind == WorkClass::kElementwise && k.items_per_block != 0 && k.arrays > 0 && k.element_bytes && launch.grid > 0) {
-    const double per_block = k.items_per_block > 0 ? k.items_per_block : -static_cast<double>(k.items_per_block) * static_cast<double>(launch.block);
+  // PyTorch's elementwise kernels say in name and grid how many elements they touch; the last block
+  // may be partly empty.
+  if (k.kind == WorkClass::kElementwise && k.items_per_block != 0 && k.arrays > 0 &&
+      k.element_bytes && launch.grid > 0) {
+    const double per_block = k.items_per_block > 0 ? k.items_per_block
+                                                   : -static_cast<double>(k.items_per_block) *
+                                                         static_cast<double>(launch.block);
     if (per_block > 0) {
       const double n = per_block * static_cast<double>(launch.grid);
       const double bytes = n * k.arrays * *k.element_bytes;
@@ -172,7 +194,8 @@ Piece piece_by_name(const KernelName& k, const Arguments& launch) {
       w.ops[index(Unit::kVectorFp32)] = Flops(n);
       set_bytes(w, bytes, bytes, bytes);
       p.work = w;
-      p.how = "launch grid: " + std::to_string(static_cast<long long>(n)) + " elements of " + std::to_string(k.arrays) + " tensors";
+      p.how = "launch grid: " + std::to_string(static_cast<long long>(n)) + " elements of " +
+              std::to_string(k.arrays) + " tensors";
       return p;
     }
   }
@@ -189,17 +212,20 @@ Piece piece_of_collective(const Arguments& launch) {
     set_bytes(w, c->memory_bytes, c->memory_bytes, c->memory_bytes);
     w.bytes[index(Level::kLink)] = Bytes(c->link_bytes);
     p.work = w;
-    p.how = launch.collective + " of " + std::to_string(static_cast<long long>(c->link_bytes)) + " bytes over links";
+    p.how = launch.collective + " of " + std::to_string(static_cast<long long>(c->link_bytes)) +
+            " bytes over links";
   }
   return p;
 }
 
 Piece piece_of_copy(std::string_view name, const Arguments& arguments) {
   std::string lower;
-  for (const char c : name) lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  for (const char c : name)
+    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
   const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   const bool peer = has("ptop") || has("peer");
-  const bool device = has("dtod") || has("devicetodevice") || has("device to device") || has("device -> device");
+  const bool device =
+      has("dtod") || has("devicetodevice") || has("device to device") || has("device -> device");
   Piece p;
   p.kind = device && !peer ? WorkClass::kCopyDevice : WorkClass::kCopyHost;
   p.known = Known::kClass;
