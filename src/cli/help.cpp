@@ -89,7 +89,8 @@ std::string flag_remarks(const Flag& flag) {
     if (flag.kind == Kind::kChoiceOrInteger) choices += ", or a number";
     remarks.push_back(std::move(choices));
   }
-  if (!flag.example.empty() && flag.kind != Kind::kInteger) remarks.push_back("for example " + flag.example);
+  if (!flag.example.empty() && flag.kind != Kind::kInteger)
+    remarks.push_back("for example " + flag.example);
   if (!flag.default_text.empty()) remarks.push_back("default " + flag.default_text);
   if (flag.repeatable && flag.kind != Kind::kSwitch) remarks.emplace_back("may be repeated");
   std::string text;

@@ -1,14 +1,10 @@
 // ergon schema: the JSON Schemas of answers and files.
 #include "context.hpp"
-#include "embedded_schemas.hpp"
 #include "registry.hpp"
+#include "schemas.hpp"
 
 namespace ergon::cli {
 namespace {
-
-std::string name_of(const embedded::File& file) {
-  return std::string(file.name.substr(0, file.name.find(".schema")));
-}
 
 Result<int> list_schemas(Context& context) {
   Answer answer{.command = "schema", .headline = "ergon schema NAME prints a JSON Schema"};
@@ -17,13 +13,11 @@ Result<int> list_schemas(Context& context) {
       .columns = {{.title = "name", .numeric = false}, {.title = "describes", .numeric = false}},
       .rows = {}};
   Value list = Value::array();
-  for (const auto& file : embedded::schemas()) {
-    ERGON_TRY(const Value document, io::parse_json(file.text));
-    const Value* title = document.find("title");
-    table.rows.push_back({name_of(file), title == nullptr ? Value("") : *title});
-    list.push(Value::object()
-                  .set("name", name_of(file))
-                  .set("title", title == nullptr ? Value() : *title));
+  for (const auto& name : schema_names()) {
+    const auto document = schema_document(name);
+    const Value* title = document->find("title");
+    table.rows.push_back({name, title == nullptr ? Value("") : *title});
+    list.push(Value::object().set("name", name).set("title", title == nullptr ? Value() : *title));
   }
   answer.tables.push_back(std::move(table));
   answer.data.set("schemas", std::move(list));
@@ -34,22 +28,20 @@ Result<int> list_schemas(Context& context) {
 Result<int> schema(Context& context) {
   if (context.operands().empty()) return list_schemas(context);
   const auto& wanted = context.operands()[0];
-  std::vector<std::string> names;
-  for (const auto& file : embedded::schemas()) {
-    names.push_back(name_of(file));
-    if (names.back() != wanted) continue;
-    // With -f json the answer's own members stand beside those of the schema, which JSON Schema
-    // allows.
-    ERGON_TRY(Value document, io::parse_json(file.text));
-    Answer answer{
-        .command = "schema", .headline = "JSON Schema of " + wanted, .data = std::move(document)};
-    ERGON_TRY_STATUS(context.emit_text(file.text, answer));
-    return 0;
+  auto document = schema_document(wanted);
+  if (!document) {
+    const auto near = suggest(wanted, schema_names());
+    return fail(Errc::kNotFound, "there is no schema '" + wanted + "'",
+                (near ? "did you mean '" + *near + "'? " : "") +
+                    std::string("'ergon schema' lists the schemas"));
   }
-  const auto near = suggest(wanted, names);
-  return fail(Errc::kNotFound, "there is no schema '" + wanted + "'",
-              (near ? "did you mean '" + *near + "'? " : "") +
-                  std::string("'ergon schema' lists the schemas"));
+  const std::string text = io::to_json(*document);
+  // With -f json the answer's own members stand beside those of the schema, which JSON Schema
+  // allows.
+  const Answer answer{
+      .command = "schema", .headline = "JSON Schema of " + wanted, .data = *std::move(document)};
+  ERGON_TRY_STATUS(context.emit_text(text, answer));
+  return 0;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ Value document(const Answer& answer, const Envelope& envelope) {
 }
 
 std::string to_json(const Answer& answer, const Envelope& envelope) {
-  return io::to_json(document(answer, envelope)) + "\n";
+  return io::to_json(document(answer, envelope));
 }
 
 std::string to_json_lines(const Answer& answer, const Envelope& envelope) {
@@ -96,7 +96,7 @@ std::string error_json(const Error& error) {
     inner.set(path.substr(dot + 1), figure);
     out.set(head, std::move(inner));
   }
-  return io::to_json(out) + "\n";
+  return io::to_json(out);
 }
 
 namespace {

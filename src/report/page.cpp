@@ -124,7 +124,22 @@ Value packs_value(const GpuTimeline& gpu, std::size_t limit, Nanos origin) {
   return out;
 }
 
-Value timeline_value(const Timeline& timeline, const PageLimits& limits) {
+// Lanes in order of start; of slices that start together the longer first.
+Timeline sorted(Timeline timeline) {
+  const auto before = [](const Slice& a, const Slice& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
+  };
+  for (auto& gpu : timeline.gpus) {
+    for (auto& lane : gpu.lanes) {
+      if (!std::ranges::is_sorted(lane.slices, before))
+        std::ranges::stable_sort(lane.slices, before);
+    }
+  }
+  return timeline;
+}
+
+Value timeline_value(const Timeline& given, const PageLimits& limits) {
+  const Timeline timeline = sorted(given);
   Nanos begin = 0;
   Nanos end = 0;
   bool any = false;

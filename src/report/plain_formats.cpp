@@ -109,20 +109,20 @@ std::string to_csv(const Answer& answer, const Envelope& envelope) {
     const Value whole = document(answer, envelope);
     std::vector<std::pair<std::string, const Value*>> figures;
     flatten(whole, "", figures);
-    out = "name,value\r\n";
+    out = "name,value\n";
     for (const auto& [name, value] : figures)
-      out += io::csv_field(name) + "," + csv_cell(*value) + "\r\n";
+      out += io::csv_field(name) + "," + csv_cell(*value) + "\n";
     return out;
   }
   for (const auto& table : answer.tables) {
     if (answer.tables.size() > 1)
-      out += (out.empty() ? "# " : "\r\n# ") + visible(table.title) + "\r\n";
+      out += (out.empty() ? "# " : "\n# ") + visible(table.title) + "\n";
     for (std::size_t c = 0; c < table.columns.size(); ++c)
       out += (c > 0 ? "," : "") + key_of(table.columns[c]);
-    out += "\r\n";
+    out += "\n";
     for (const auto& row : table.rows) {
       for (std::size_t c = 0; c < row.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(row[c]);
-      out += "\r\n";
+      out += "\n";
     }
   }
   return out;

@@ -107,14 +107,14 @@ TEST(Terminal, FitsAndAlignsAndIsSafe) {
 
 TEST(Csv, HasProgramNamesAndFullNumbers) {
   const auto text = to_csv(sample(), envelope());
-  EXPECT_TRUE(text.starts_with("name,time_ms,count\r\n")) << text;
-  EXPECT_NE(text.find("1.23456,7\r\n"), std::string::npos) << text;
-  EXPECT_NE(text.find(",,12345\r\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.starts_with("name,time_ms,count\n")) << text;
+  EXPECT_NE(text.find("1.23456,7\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",,12345\n"), std::string::npos) << text;
   auto two = sample();
   two.tables.push_back(two.tables[0]);
-  EXPECT_TRUE(to_csv(two, envelope()).starts_with("# Kernels\r\n"));
+  EXPECT_TRUE(to_csv(two, envelope()).starts_with("# Kernels\n"));
   two.tables.clear();
-  EXPECT_NE(to_csv(two, envelope()).find("counts.kernels,12\r\n"), std::string::npos);
+  EXPECT_NE(to_csv(two, envelope()).find("counts.kernels,12\n"), std::string::npos);
 }
 
 TEST(Markdown, EscapesNames) {

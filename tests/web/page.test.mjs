@@ -201,8 +201,8 @@ await test('JSON and CSV can be saved', async () => {
   assert.equal(json.name, 'ergon-plan.json');
   assert.equal(JSON.parse(json.text).schema, 'ergon.plan/1');
   const csv = await save('CSV');
-  assert.match(csv.text, /^# Energy by component\r\n/);
-  assert.match(csv.text, /\n# Kernels\r\nkernel,kind,count,time \(ms\)/);
+  assert.match(csv.text, /^# Energy by component\n/);
+  assert.match(csv.text, /\n# Kernels\nkernel,kind,count,time \(ms\)/);
   assert.deepEqual(faults, []);
   await context.close();
 });

@@ -20,7 +20,7 @@ export function tableCsv(table: HTMLTableElement): string {
     const cells = [...row.cells].map((cell) => csvField(cell.dataset.v ?? (cell.textContent ?? '').trim()));
     lines.push(cells.join(','));
   }
-  return lines.join('\r\n') + '\r\n';
+  return lines.join('\n') + '\n';
 }
 
 export function downloadJson(): void {
@@ -30,7 +30,7 @@ export function downloadJson(): void {
 export function downloadCsv(): void {
   const parts: string[] = [];
   for (const table of document.querySelectorAll<HTMLTableElement>('table[data-title]')) {
-    parts.push(`# ${table.dataset.title ?? ''}\r\n${tableCsv(table)}`);
+    parts.push(`# ${table.dataset.title ?? ''}\n${tableCsv(table)}`);
   }
-  save(`ergon-${commandName()}.csv`, 'text/csv', parts.join('\r\n'));
+  save(`ergon-${commandName()}.csv`, 'text/csv', parts.join('\n'));
 }

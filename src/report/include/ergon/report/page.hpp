@@ -22,7 +22,7 @@ struct Figure {
   int significant = 4;
 };
 
-/// What ran on a stream, in order of start; slices of one lane may overlap.
+/// What ran on a stream, in any order; slices of one lane may overlap.
 struct Slice {
   Nanos start_ns = 0;
   Nanos duration_ns = 0;
