@@ -16,33 +16,33 @@ using Order = std::vector<EventId>;
 // Where a sparse column has an entry: rank of an event among those that have one.
 class SparseIndex {
  public:
-  SparseIndex(const SparseColumn& column, std::size_t events) : entries_(column.entries()) {
-    if (entries_.empty()) return;
+  SparseIndex(const SparseColumn& column, std::size_t events) : column_(column) {
+    if (column.size() == 0) return;
     words_.resize(events / 64 + 1);
     before_.resize(words_.size());
-    for (const auto& entry : entries_) words_[entry.event / 64] |= bit_of(entry.event);
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      words_[column.event(i) / 64] |= bit_of(column.event(i));
+    }
     std::uint32_t count = 0;
     for (std::size_t i = 0; i < words_.size(); ++i) {
       before_[i] = count;
       count += static_cast<std::uint32_t>(std::popcount(words_[i]));
     }
   }
-  [[nodiscard]] bool empty() const { return entries_.empty(); }
-  [[nodiscard]] const SparseColumn::Entry* find(EventId event) const {
-    if (entries_.empty()) return nullptr;
+  [[nodiscard]] std::optional<std::int64_t> find(EventId event) const {
+    if (words_.empty()) return std::nullopt;
     const std::uint64_t word = words_[event / 64];
-    if ((word & bit_of(event)) == 0) return nullptr;
+    if ((word & bit_of(event)) == 0) return std::nullopt;
     const std::uint64_t lower = word & (bit_of(event) - 1);
-    return &entries_[before_[event / 64] + static_cast<std::size_t>(std::popcount(lower))];
+    return column_.value(before_[event / 64] + static_cast<std::size_t>(std::popcount(lower)));
   }
   [[nodiscard]] std::int64_t value(EventId event) const {
-    const auto* entry = find(event);
-    return entry == nullptr ? std::numeric_limits<std::int64_t>::min() : entry->value;
+    return find(event).value_or(std::numeric_limits<std::int64_t>::min());
   }
 
  private:
   static std::uint64_t bit_of(EventId event) { return std::uint64_t{1} << (event % 64); }
-  std::span<const SparseColumn::Entry> entries_;
+  const SparseColumn& column_;
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> before_;
 };
@@ -145,12 +145,12 @@ void gather(Column<T>& column, const Order& order, Map&& map) {
 }
 
 void gather_sparse(SparseColumn& column, const Order& order) {
-  if (column.entries().empty()) return;
+  if (column.size() == 0) return;
   const SparseIndex index(column, order.size());
   SparseColumn sorted;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (const auto* entry = index.find(order[i])) {
-      sorted.push_back(static_cast<EventId>(i), entry->value);
+    if (const auto value = index.find(order[i])) {
+      sorted.push_back(static_cast<EventId>(i), *value);
     }
   }
   column = std::move(sorted);

@@ -94,9 +94,18 @@ void StringPool::renumber(std::span<const StringId> kept) {
 }
 
 std::optional<std::int64_t> SparseColumn::get(EventId event) const {
-  const auto it = std::ranges::lower_bound(entries_, event, {}, &Entry::event);
-  if (it == entries_.end() || it->event != event) return std::nullopt;
-  return it->value;
+  std::size_t low = 0;
+  std::size_t high = events_.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (events_[middle] < event) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == events_.size() || events_[low] != event) return std::nullopt;
+  return values_[low];
 }
 
 }  // namespace ergon::trace

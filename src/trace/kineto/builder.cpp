@@ -38,6 +38,7 @@ Builder::Builder(EventTable& table)
 
 void Builder::skip(std::string_view reason, std::uint64_t offset, bool damage,
                    std::uint64_t count) {
+  ++damages_;
   const auto it = std::ranges::find(table_.skipped, reason, &Skipped::reason);
   if (it == table_.skipped.end()) {
     table_.skipped.push_back({std::string(reason), count, offset, damage});
@@ -66,7 +67,7 @@ StringId Builder::detail_text(const RawEvent& event, Family family, const Place&
     values[event.detail[i].index] = event.detail[i].text;
   }
   Repairs repairs;
-  scratch_ = "{";
+  scratch_.assign(1, '{');
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].empty() || (kDetails[i].families & bit(family)) == 0) continue;
     const std::size_t before = scratch_.size();
@@ -85,6 +86,16 @@ StringId Builder::detail_text(const RawEvent& event, Family family, const Place&
 
 StringId Builder::detail_of(const RawEvent& event, Family family, const Place& offset) {
   if (event.details == 0 || family == Family::kOther) return 0;
+  DetailMemo* const memo = event.memo_details == event.details ? event.memo : nullptr;
+  if (memo != nullptr && memo->known && memo->family == family) return memo->id;
+  const std::uint64_t damages = damages_;
+  const StringId id = cached_detail(event, family, offset);
+  // Damage is counted each time it is seen.
+  if (memo != nullptr && damages_ == damages) *memo = {id, family, true};
+  return id;
+}
+
+StringId Builder::cached_detail(const RawEvent& event, Family family, const Place& offset) {
   // The raw text from the first to the last of the arguments tells one detail from another, as long
   // as its first argument is the same; what stands between them only costs misses.
   const RawDetail& first = event.detail[0];
@@ -97,10 +108,10 @@ StringId Builder::detail_of(const RawEvent& event, Family family, const Place& o
   const std::uint64_t hash = XXH3_64bits_withSeed(raw.data(), raw.size(), id);
   CachedDetail& cached = details_[hash % kCachedDetails];
   if (cached.hash == hash && cached.first == id && cached.raw == raw) return cached.id;
-  const std::size_t damages = table_.skipped.size();
+  const std::uint64_t damages = damages_;
   const StringId text = detail_text(event, family, offset);
   // Damage is counted each time it is seen.
-  if (table_.skipped.size() == damages) {
+  if (damages_ == damages) {
     cached.hash = hash;
     cached.first = id;
     cached.raw = raw;
@@ -110,11 +121,11 @@ StringId Builder::detail_of(const RawEvent& event, Family family, const Place& o
 }
 
 std::int64_t Builder::id_of(const RawEvent& event, Field field, const Place& offset) {
-  const RawId& id = field == Field::kProcess ? event.process : event.thread;
-  if (!event.is(field) || (event.bad & bit(field)) != 0) return -1;
-  if (id.text.empty()) return id.number;
+  if (!event.usable(field)) return -1;
+  const std::string_view raw = field == Field::kProcess ? event.process_text : event.thread_text;
+  if (raw.empty()) return event[field];
   std::string text;
-  count_repairs(append_clean(text, id.text), offset);
+  count_repairs(append_clean(text, raw), offset);
   // Text stands for a negative number that no real id has.
   const auto number = -static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()) >> 2U) -
                       (std::int64_t{1} << 32U);
@@ -126,11 +137,12 @@ std::uint32_t Builder::track_of(const RawEvent& event, const Category& category,
                                 const Place& offset) {
   TrackKey key;
   key.gpu = category.gpu;
-  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
   if (key.gpu) {
-    key.group = usable(Field::kDevice) ? event.device : id_of(event, Field::kProcess, offset);
-    key.line = usable(Field::kStream) ? event.stream : id_of(event, Field::kThread, offset);
-    key.context = usable(Field::kContext) ? event.context : -1;
+    key.group = event.usable(Field::kDevice) ? event[Field::kDevice]
+                                             : id_of(event, Field::kProcess, offset);
+    key.line =
+        event.usable(Field::kStream) ? event[Field::kStream] : id_of(event, Field::kThread, offset);
+    key.context = event.usable(Field::kContext) ? event[Field::kContext] : -1;
     if (key.line == 0xffffffff) key.line = -1;
   } else {
     key.group = id_of(event, Field::kProcess, offset);
@@ -165,7 +177,7 @@ bool Builder::start_usable(const RawEvent& event, const Place& offset) {
     skip("no_time", offset);
   } else if ((event.bad & bit(Field::kStart)) != 0) {
     skip("bad_time", offset);
-  } else if (event.start < kEarliest || event.start > kLatest) {
+  } else if (event[Field::kStart] < kEarliest || event[Field::kStart] > kLatest) {
     skip("time_out_of_range", offset);
   } else {
     return true;
@@ -180,16 +192,15 @@ Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
   if (id != kUnknownCategory) ++known_;
   Half row;
   row.kind = category.kind;
-  row.time = event.start;
+  row.time = event[Field::kStart];
   row.track = track_of(event, category, offset);
   if (row.kind == EventKind::kApi) calls_api_[row.track] = true;
   row.name = event.is(Field::kName) ? text_of(event.name, offset) : 0;
   row.detail = detail_of(event, category.family, offset);
-  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
-  if (usable(Field::kCorrelation) && event.correlation != 0xffffffff) {
-    row.correlation = event.correlation;
+  if (event.usable(Field::kCorrelation) && event[Field::kCorrelation] != 0xffffffff) {
+    row.correlation = event[Field::kCorrelation];
   }
-  if (usable(Field::kExternalId)) row.external_id = event.external_id;
+  if (event.usable(Field::kExternalId)) row.external_id = event[Field::kExternalId];
   return row;
 }
 
@@ -208,7 +219,7 @@ void Builder::add_complete(const RawEvent& event, const Place& offset) {
   if (!start_usable(event, offset)) return;
   if (!event.is(Field::kDuration)) return skip("no_duration", offset);
   if ((event.bad & bit(Field::kDuration)) != 0) return skip("bad_duration", offset);
-  Nanos duration = event.duration;
+  Nanos duration = event[Field::kDuration];
   if (duration > kLongest) return skip("time_out_of_range", offset);
   if (duration < 0) {
     // Clocks of two devices against each other; the event itself did happen.
@@ -218,12 +229,12 @@ void Builder::add_complete(const RawEvent& event, const Place& offset) {
   ++complete_;
   const auto id = static_cast<EventId>(table_.size());
   append(row_of(event, offset), duration);
-  const auto usable = [&event](Field f) { return event.is(f) && (event.bad & bit(f)) == 0; };
-  if (usable(Field::kSequence)) table_.sequence.push_back(id, event.sequence);
-  if (usable(Field::kForwardThread) && event.forward_thread > 0) {
-    table_.forward_thread.push_back(id, event.forward_thread);
+  if (event.usable(Field::kSequence)) table_.sequence.push_back(id, event[Field::kSequence]);
+  if (event.usable(Field::kForwardThread) && event[Field::kForwardThread] > 0) {
+    table_.forward_thread.push_back(id, event[Field::kForwardThread]);
   }
-  if (usable(Field::kCollectiveSeq)) table_.collective_seq.push_back(id, event.collective_seq);
+  if (event.usable(Field::kCollectiveSeq))
+    table_.collective_seq.push_back(id, event[Field::kCollectiveSeq]);
 }
 
 void Builder::add_half(const RawEvent& event, const Place& offset) {

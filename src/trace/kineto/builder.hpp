@@ -76,6 +76,7 @@ class Builder {
   std::uint32_t track_of(const RawEvent& event, const Category& category, const Place& offset);
   StringId text_of(const RawText& text, const Place& offset);
   StringId detail_of(const RawEvent& event, Family family, const Place& offset);
+  StringId cached_detail(const RawEvent& event, Family family, const Place& offset);
   StringId detail_text(const RawEvent& event, Family family, const Place& offset);
   void count_repairs(const Repairs& repairs, const Place& offset);
 
@@ -90,6 +91,7 @@ class Builder {
   std::map<std::int64_t, std::string> text_ids_;
   std::array<Count, 128> other_phases_{};
   std::string scratch_;
+  std::uint64_t damages_ = 0;  // calls of skip()
   std::uint64_t complete_ = 0;
   std::uint64_t known_ = 0;
 };

@@ -22,15 +22,16 @@ struct RawDetail {
   std::uint8_t index = 0;  ///< into kDetails
 };
 
-/// A pid or tid: a number, or text that stands for one.
-struct RawId {
-  std::int64_t number = 0;
-  std::string_view text;  ///< set where it is text that holds no number
-};
-
 /// Bits of RawEvent::has and RawEvent::bad.
 constexpr std::uint32_t bit(Field field) { return 1U << static_cast<unsigned>(field); }
 static_assert(static_cast<unsigned>(Field::kDetail) < 32);
+
+/// What became of arguments that were seen before: their detail text, once the builder knows it.
+struct DetailMemo {
+  StringId id = 0;
+  Family family = Family::kOther;
+  bool known = false;
+};
 
 struct RawEvent {
   std::uint32_t has = 0;  ///< members and arguments that stand in `this`
@@ -38,20 +39,14 @@ struct RawEvent {
   char phase = 0;
   CategoryId category = kNoCategory;
   std::uint8_t details = 0;
+  DetailMemo* memo = nullptr;  ///< of the first `memo_details` of detail
+  std::uint8_t memo_details = 0;
   RawText name;
-  Nanos start = 0;
-  Nanos duration = 0;
-  RawId process;
-  RawId thread;
-  std::int64_t external_id = 0;
-  std::int64_t correlation = 0;
-  std::int64_t device = 0;
-  std::int64_t context = 0;
-  std::int64_t stream = 0;
-  std::int64_t sequence = 0;
-  std::int64_t forward_thread = 0;
-  std::int64_t collective_seq = 0;
   RawText meta_name;
+  /// By Field: times in ns, all else as it stands.
+  std::array<std::int64_t, static_cast<std::size_t>(Field::kDetail)> number{};
+  std::string_view process_text;  ///< a pid that is text and holds no number
+  std::string_view thread_text;
   std::array<RawDetail, kDetails.size() + 1> detail;
 
   void clear() {
@@ -59,8 +54,16 @@ struct RawEvent {
     phase = 0;
     category = kNoCategory;
     details = 0;
+    memo = nullptr;
+    memo_details = 0;
   }
   [[nodiscard]] bool is(Field field) const { return (has & bit(field)) != 0; }
+  /// There, and a number.
+  [[nodiscard]] bool usable(Field field) const { return (has & ~bad & bit(field)) != 0; }
+  [[nodiscard]] std::int64_t operator[](Field field) const {
+    return number[static_cast<std::size_t>(field)];
+  }
+  std::int64_t& operator[](Field field) { return number[static_cast<std::size_t>(field)]; }
 };
 
 enum class Scan : std::uint8_t {

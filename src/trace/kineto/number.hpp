@@ -23,6 +23,23 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// End of the bare token (number, true, NaN, ...) at `p`.
 inline const char* token_end(const char* p, const char* end) {
+#if defined(__AVX2__)
+  // Nearly always a comma, a bracket or white space within the first 16 bytes.
+  const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i comma = _mm_cmpeq_epi8(v, _mm_set1_epi8(','));
+  const __m128i close =  // ] and }
+      _mm_cmpeq_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('}'));
+  const __m128i low = _mm_cmpgt_epi8(_mm_set1_epi8('#'), v);  // white space and quotes, 0x80 up
+  const auto stops =
+      static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(comma, close), low)));
+  const auto colons = static_cast<std::uint32_t>(_mm_movemask_epi8(
+      _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(':')),
+                   _mm_cmpeq_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('{')))));
+  if (stops != 0 && (colons & ((stops & (0U - stops)) - 1)) == 0) {
+    const char* const stop = p + std::countr_zero(stops);
+    if (stop < end && static_cast<signed char>(*stop) > 0 && *stop != '!') return stop;
+  }
+#endif
   while (p < end && *p != ',' && *p != '}' && *p != ']' && !is_space(*p) && *p != '"' &&
          *p != ':' && *p != '{' && *p != '[') {
     ++p;

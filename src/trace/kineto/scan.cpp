@@ -2,6 +2,7 @@
 #include "scan.hpp"
 
 #include <array>
+#include <cstring>
 
 #include "number.hpp"
 
@@ -43,12 +44,18 @@ Balance skip_slowly(const char*& p, const char* end) {
   return Balance::kNeedMore;
 }
 
-#if defined(__AVX2__) && defined(__PCLMUL__)
+#if defined(__AVX2__)
 std::uint64_t equal_bytes(__m256i low, __m256i high, char c) {
   const __m256i v = _mm256_set1_epi8(c);
   const auto a = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, v)));
   const auto b = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, v)));
   return a | static_cast<std::uint64_t>(b) << 32U;
+}
+
+// Bit i: parity of the bits 0 to i.
+std::uint64_t prefix_xor(std::uint64_t v) {
+  for (unsigned shift = 1; shift < 64; shift *= 2) v ^= v << shift;
+  return v;
 }
 
 // An array without escapes and objects, 64 bytes at a time. False: take the slow way.
@@ -59,10 +66,7 @@ bool skip_fast(const char*& p, const char* end) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 32));
     const std::uint64_t quotes = equal_bytes(low, high, '"');
-    const std::uint64_t strings =
-        static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_clmulepi64_si128(
-            _mm_set_epi64x(0, static_cast<long long>(quotes)), _mm_set1_epi8(-1), 0))) ^
-        inside;
+    const std::uint64_t strings = prefix_xor(quotes) ^ inside;
     inside = static_cast<std::uint64_t>(static_cast<std::int64_t>(strings) >> 63U);
     const std::uint64_t opens = equal_bytes(low, high, '[') & ~strings;
     const std::uint64_t closes = equal_bytes(low, high, ']') & ~strings;
@@ -114,49 +118,13 @@ bool id_number(std::string_view text, std::int64_t& number) {
   return true;
 }
 
-std::int64_t* integer_slot(RawEvent& e, Field field) {
-  switch (field) {
-    case Field::kProcess:
-      return &e.process.number;
-    case Field::kThread:
-      return &e.thread.number;
-    case Field::kStart:
-      return &e.start;
-    case Field::kDuration:
-      return &e.duration;
-    case Field::kExternalId:
-      return &e.external_id;
-    case Field::kCorrelation:
-      return &e.correlation;
-    case Field::kDevice:
-      return &e.device;
-    case Field::kContext:
-      return &e.context;
-    case Field::kStream:
-      return &e.stream;
-    case Field::kSequence:
-      return &e.sequence;
-    case Field::kForwardThread:
-      return &e.forward_thread;
-    case Field::kCollectiveSeq:
-      return &e.collective_seq;
-    default:
-      return nullptr;
-  }
-}
-
 // A value that is no number in the common spelling: text, or digits in another form.
 void take_text(RawEvent& e, Field field, std::string_view text) {
-  std::int64_t* slot = integer_slot(e, field);
-  if (slot == nullptr) return;
-  if (text == "null") return;
+  if (field <= Field::kCategory || field >= Field::kMetaName || text == "null") return;
   const bool time = field == Field::kStart || field == Field::kDuration;
   const auto value = time ? parse_microseconds(text) : parse_integer(text);
-  if (value) {
-    *slot = *value;
-  } else {
-    e.bad |= bit(field);
-  }
+  e[field] = value.value_or(0);
+  if (!value) e.bad |= bit(field);
   e.has |= bit(field);
 }
 
@@ -192,8 +160,8 @@ void take_string(RawEvent& e, Field field, const char* p, StringEnd close) {
       return;
     case Field::kProcess:
     case Field::kThread: {
-      RawId& id = field == Field::kProcess ? e.process : e.thread;
-      id.text = id_number(text, id.number) ? std::string_view{} : text;
+      std::string_view& kept = field == Field::kProcess ? e.process_text : e.thread_text;
+      kept = id_number(text, e[field]) ? std::string_view{} : text;
       break;
     }
     case Field::kStream:
@@ -213,35 +181,37 @@ void take_string(RawEvent& e, Field field, const char* p, StringEnd close) {
 
 }  // namespace
 
+namespace {
+
+// Numbers, by far the most frequent values. `p` is behind the number afterwards.
+inline void take_number(const char*& p, const char* end, Field field, RawEvent& e) {
+  const char* const from = p;
+  if (field == Field::kStart || field == Field::kDuration) {
+    if (fast_microseconds(p, e[field])) {
+      e.has |= bit(field);
+      return;
+    }
+  } else if (field >= Field::kProcess && field < Field::kMetaName) {
+    if (field <= Field::kThread) (field == Field::kProcess ? e.process_text : e.thread_text) = {};
+    if (fast_integer(p, e[field])) {
+      e.has |= bit(field);
+      return;
+    }
+  }
+  p = token_end(p, end);
+  if (p == end) return;
+  if (field >= Field::kDetail) {
+    add_detail(e, field, between(from, p));
+  } else if (field != Field::kIgnored) {
+    take_text(e, field, between(from, p));
+  }
+}
+
+}  // namespace
+
+// Strings, arrays, objects and words.
 Scan EventScanner::take(const char*& p, const char* end, const Step& step, RawEvent& e) {
   const Field field = step.field;
-  if (step.type == ValueType::kNumber) {
-    const char* const from = p;
-    if (field == Field::kStart || field == Field::kDuration) {
-      Nanos* slot = field == Field::kStart ? &e.start : &e.duration;
-      if (fast_microseconds(p, *slot)) {
-        e.has |= bit(field);
-      } else {
-        p = token_end(p, end);
-        if (p < end) take_text(e, field, between(from, p));
-      }
-    } else if (field >= Field::kDetail) {
-      p = token_end(p, end);
-      add_detail(e, field, between(from, p));
-    } else if (std::int64_t* slot = integer_slot(e, field); slot != nullptr) {
-      if (fast_integer(p, *slot)) {
-        e.has |= bit(field);
-      } else {
-        p = token_end(p, end);
-        if (p < end) take_text(e, field, between(from, p));
-      }
-      if (field == Field::kProcess) e.process.text = {};
-      if (field == Field::kThread) e.thread.text = {};
-    } else {
-      p = token_end(p, end);
-    }
-    return p < end ? Scan::kEvent : Scan::kNeedMore;
-  }
   if (step.type == ValueType::kString) {
     const StringEnd close = find_string_end(p, end);
     if (close.quote == nullptr) return Scan::kNeedMore;
@@ -277,52 +247,99 @@ Scan EventScanner::take(const char*& p, const char* end, const Step& step, RawEv
 }
 
 namespace {
-// Bit of each ValueType whose text may start with the character: a literal that ends before a
-// number also fits before a string or an array.
-constexpr std::array<std::uint8_t, 256> kStarts = [] {
-  std::array<std::uint8_t, 256> table{};
-  constexpr unsigned kAlways = 1U << static_cast<unsigned>(ValueType::kString) |
-                               1U << static_cast<unsigned>(ValueType::kNone);
-  for (unsigned c = 0; c < 256; ++c) {
-    unsigned bits = kAlways;
-    if ((c >= '0' && c <= '9') || c == '-') {
-      bits |= 1U << static_cast<unsigned>(ValueType::kNumber);
-    } else if (c != '"' && c != ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\0') {
-      bits |= 1U << static_cast<unsigned>(ValueType::kOther);
-    }
-    table[c] = static_cast<std::uint8_t>(bits);
-  }
-  return table;
-}();
 
-bool may_start(ValueType type, char c) {
-  return (kStarts[static_cast<unsigned char>(c)] >> static_cast<unsigned>(type) & 1U) != 0;
+ShapeEdge* find_edge(ShapeNode& node, const char* p) {
+  ShapeEdge** link = &node.first;
+  while (ShapeEdge* edge = *link) {
+    if (same_bytes(p, edge->literal.data(), edge->length) &&
+        may_start(edge->step.type, p[edge->length])) {
+      if (link != &node.first) {
+        // The step of last time is tried first.
+        *link = edge->next;
+        edge->next = node.first;
+        node.first = edge;
+      }
+      return edge;
+    }
+    link = &edge->next;
+  }
+  return nullptr;
 }
+
+// Tells names apart well enough to choose a set of runs.
+std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t head = 0;
+  std::uint64_t tail = 0;
+  if (name.size() >= 8) {
+    head = load64(name.data());
+    tail = load64(name.data() + name.size() - 8);
+  } else {
+    std::memcpy(&head, name.data(), name.size());
+  }
+  const std::uint64_t h = (head ^ (tail << 1U | tail >> 63U)) * 0x9e3779b97f4a7c15U + name.size();
+  return h ^ h >> 29U;
+}
+
 }  // namespace
+
+// Replays a run at `p`.
+void EventScanner::replay(Run& run, const char* p, RawEvent& e) {
+  for (std::size_t i = 0; i < run.numbers; ++i) {
+    e[run.number[i].field] = run.number[i].value;
+    e.has |= bit(run.number[i].field);
+  }
+  if (run.arguments == 0) return;
+  if (e.details == 0) {
+    e.memo = &run.memo;
+    e.memo_details = run.arguments;
+  }
+  for (std::size_t i = 0; i < run.arguments; ++i) {
+    const Run::Argument& a = run.argument[i];
+    if (e.details < e.detail.size()) e.detail[e.details++] = {{p + a.offset, a.size}, a.index};
+  }
+}
+
+// Adds the value just taken to the run that is being recorded.
+void EventScanner::record(const Step& step, const RawEvent& e) {
+  if (step.field == Field::kIgnored) return;
+  if (step.field >= Field::kDetail) {
+    if (e.details == 0 || e.details == e.detail.size()) return runs_.cancel();
+    const RawDetail& last = e.detail[e.details - 1U];
+    return runs_.add_argument(last.index, last.text.data(), last.text.size());
+  }
+  // Text as a pid, a pointer as a stream: too rare to be worth it.
+  if (step.type != ValueType::kNumber || (e.bad & bit(step.field)) != 0 || !e.is(step.field)) {
+    return runs_.cancel();
+  }
+  runs_.add_number(step.field, e[step.field]);
+}
 
 Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
   ShapeNode* node = remember_ ? shapes_.root() : nullptr;
   Context context = Context::kBeforeEvent;
+  std::uint64_t name = 0;
   Step found;
   for (;;) {
     const Step* step = nullptr;
+    const ShapeEdge* edge = nullptr;
     if (node != nullptr) {
-      ShapeEdge** link = &node->first;
-      while (ShapeEdge* edge = *link) {
-        if (same_bytes(p, edge->literal.data(), edge->length) &&
-            may_start(edge->step.type, p[edge->length])) {
-          if (link != &node->first) {
-            // The step of last time is tried first.
-            *link = edge->next;
-            edge->next = node->first;
-            node->first = edge;
-          }
+      if (node->runs && !runs_.recording()) {
+        if (Run* const run = runs_.find(node, name, p)) {
+          replay(*run, p, e);
+          p += run->length;
+          step = &run->last;
+          node = run->to;
+        } else if (node->runs) {
+          runs_.begin(node, name, p);
+        }
+      }
+      if (step == nullptr) {
+        edge = find_edge(*node, p);
+        if (edge != nullptr) {
           p += edge->length;
           step = &edge->step;
           node = edge->child;
-          break;
         }
-        link = &edge->next;
       }
     }
     if (step == nullptr) {
@@ -331,21 +348,44 @@ Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
       if (scan == Scan::kBad) return bad("bad_syntax");
       if (scan != Scan::kEvent) return scan;
       step = &found;
-      if (node != nullptr) node = shapes_.add(node, between(from, p), found);
+      if (node != nullptr) {
+        edge = shapes_.add(node, between(from, p), found);
+        node = edge == nullptr ? nullptr : edge->child;
+      }
+      if (edge == nullptr) runs_.cancel();
+    }
+    if (runs_.recording()) {
+      if (Runs::ends(*edge)) {
+        runs_.end(*edge, p);
+      } else {
+        runs_.add_value(*edge, p);
+      }
     }
     if (step->phase != 0) e.phase = step->phase;
     if (step->category != kNoCategory) e.category = step->category;
     if (step->type == ValueType::kNone) return Scan::kEvent;
     context = step->after;
-    if (const Scan scan = take(p, end, *step, e); scan != Scan::kEvent) return scan;
+    if (step->type == ValueType::kNumber) {
+      take_number(p, end, step->field, e);
+      if (p >= end) return Scan::kNeedMore;
+    } else {
+      if (const Scan scan = take(p, end, *step, e); scan != Scan::kEvent) return scan;
+      if (step->field == Field::kName) name = hash_of(e.name.text);
+    }
+    if (runs_.recording()) record(*step, e);
   }
 }
 
 Scan EventScanner::next(const char*& p, const char* end, RawEvent& event) {
-  shapes_.forget_if_full();
+  if (shapes_.full()) {
+    shapes_.forget();
+    runs_.clear();
+  }
+  runs_.settle();
   const char* q = p;
   event.clear();
   const Scan scan = this->scan(q, end, event);
+  runs_.cancel();
   if (scan != Scan::kNeedMore) p = q;
   return scan;
 }

@@ -1,14 +1,18 @@
 // The event scanner: from the window's bytes to one RawEvent after the other.
 #pragma once
 #include "event.hpp"
+#include "runs.hpp"
 #include "shapes.hpp"
 
 namespace ergon::trace::kineto {
 
 class EventScanner {
  public:
+  EventScanner(const EventScanner&) = delete;
+  EventScanner& operator=(const EventScanner&) = delete;
+
   /// `remember` false: never uses what it has seen before (slower, the same events; for tests).
-  explicit EventScanner(bool remember = true) : remember_(remember) {}
+  explicit EventScanner(bool remember = true) : runs_(shapes_), remember_(remember) {}
 
   /// Reads the event that starts at or after `p`, which lies between two events of an array.
   /// kEvent, kEndOfArray: `p` is behind it. kNeedMore: `p` unmoved. kBad: `p` is where the text is
@@ -19,12 +23,15 @@ class EventScanner {
  private:
   Scan scan(const char*& p, const char* end, RawEvent& event);
   Scan take(const char*& p, const char* end, const Step& step, RawEvent& event);
+  static void replay(Run& run, const char* p, RawEvent& event);
+  void record(const Step& step, const RawEvent& event);
   Scan bad(const char* reason) {
     reason_ = reason;
     return Scan::kBad;
   }
 
   Shapes shapes_;
+  Runs runs_;
   bool remember_;
   const char* reason_ = "";
 };

@@ -28,7 +28,7 @@ void Shapes::forget() {
   full_ = false;
 }
 
-ShapeNode* Shapes::add(ShapeNode* node, std::string_view literal, const Step& step) {
+ShapeEdge* Shapes::add(ShapeNode* node, std::string_view literal, const Step& step) {
   // A zero byte could match the padding behind the window.
   if (literal.size() > kLongestLiteral || literal.find('\0') != std::string_view::npos) {
     return nullptr;
@@ -47,7 +47,7 @@ ShapeNode* Shapes::add(ShapeNode* node, std::string_view literal, const Step& st
   std::memcpy(edge.literal.data(), literal.data(), literal.size());
   node->first = &edge;
   ++node->edges;
-  return &child;
+  return &edge;
 }
 
 namespace {
@@ -83,20 +83,22 @@ Scan read_key(const char*& p, const char* end, Key& key) {
   return p < end ? Scan::kEvent : Scan::kNeedMore;
 }
 
-// Folds the short string at `p` (at its opening quote) into the step; false where it is none.
-bool fold(const char*& p, const char* end, Field field, Step& step) {
-  if (*p != '"') return false;
+// Folds the short string at `p` (at its opening quote) into the step. kBad where it is none: then
+// it is a value like any other.
+Scan fold(const char*& p, const char* end, Field field, Step& step) {
+  if (*p != '"') return Scan::kBad;
   const StringEnd close = find_string_end(p + 1, end);
-  if (close.quote == nullptr || !close.plain || close.quote - p > kMaxFolded) return false;
+  if (close.quote == nullptr) return Scan::kNeedMore;
+  if (!close.plain || close.quote - p > kMaxFolded) return Scan::kBad;
   const std::string_view word(p + 1, static_cast<std::size_t>(close.quote - p - 1));
   if (field == Field::kPhase) {
-    if (word.size() != 1) return false;
+    if (word.size() != 1) return Scan::kBad;
     step.phase = word.front();
   } else {
     step.category = category_of(word);
   }
   p = close.quote + 1;
-  return true;
+  return Scan::kEvent;
 }
 
 }  // namespace
@@ -156,8 +158,10 @@ Scan discover(Context context, const char*& p, const char* end, Step& step) {
     }
     const Field field = argument ? argument_field(name) : event_field(name);
     context = argument ? Context::kAfterArgument : Context::kAfterMember;
-    if ((field == Field::kPhase || field == Field::kCategory) && fold(p, end, field, step)) {
-      continue;
+    if (field == Field::kPhase || field == Field::kCategory) {
+      const Scan folded = fold(p, end, field, step);
+      if (folded == Scan::kEvent) continue;
+      if (folded == Scan::kNeedMore) return folded;
     }
     step.field = field;
     step.type = type_of(*p);

@@ -34,6 +34,8 @@ struct ShapeNode;
 struct alignas(64) ShapeEdge {
   Step step;
   std::uint16_t length = 0;
+  bool varies = false;      ///< its value ends runs (runs.hpp)
+  std::uint32_t blame = 0;  ///< how many runs it broke
   ShapeEdge* next = nullptr;
   ShapeNode* child = nullptr;
   std::array<char, kLongestLiteral> literal{};
@@ -43,6 +45,9 @@ struct ShapeNode {
   ShapeEdge* first = nullptr;
   Context context = Context::kBeforeEvent;
   std::uint16_t edges = 0;
+  bool runs = true;        ///< worth asking for runs (runs.hpp)
+  std::uint32_t hits = 0;  ///< of runs
+  std::uint32_t misses = 0;
 };
 
 /// The tree of steps, rooted between two events. Bounded: forgets everything when it is full.
@@ -51,18 +56,42 @@ class Shapes {
   Shapes();
   [[nodiscard]] ShapeNode* root() { return &nodes_.front(); }
   /// Adds a step to `node`; nullptr where it is not worth keeping.
-  ShapeNode* add(ShapeNode* node, std::string_view literal, const Step& step);
-  /// To be called between events.
-  void forget_if_full() {
-    if (full_) forget();
+  ShapeEdge* add(ShapeNode* node, std::string_view literal, const Step& step);
+  [[nodiscard]] ShapeEdge& edge(std::uint16_t index) { return edges_[index]; }
+  [[nodiscard]] std::uint16_t index(const ShapeEdge& edge) const {
+    return static_cast<std::uint16_t>(&edge - edges_.data());
   }
+  [[nodiscard]] bool full() const { return full_; }
+  /// Between events only.
+  void forget();
 
  private:
-  void forget();
   std::vector<ShapeNode> nodes_;
   std::vector<ShapeEdge> edges_;
   bool full_ = false;
 };
+
+/// Bit of each ValueType whose text may start with the character.
+inline constexpr std::array<std::uint8_t, 256> kValueStarts = [] {
+  std::array<std::uint8_t, 256> table{};
+  constexpr unsigned kAlways = 1U << static_cast<unsigned>(ValueType::kString) |
+                               1U << static_cast<unsigned>(ValueType::kNone);
+  for (unsigned c = 0; c < 256; ++c) {
+    unsigned bits = kAlways;
+    if ((c >= '0' && c <= '9') || c == '-') {
+      bits |= 1U << static_cast<unsigned>(ValueType::kNumber);
+    } else if (c != '"' && c != ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\0') {
+      bits |= 1U << static_cast<unsigned>(ValueType::kOther);
+    }
+    table[c] = static_cast<std::uint8_t>(bits);
+  }
+  return table;
+}();
+/// Whether text that starts with `c` can be a value of this type: a literal that ends before a
+/// number also fits before a string or an array.
+inline bool may_start(ValueType type, char c) {
+  return (kValueStarts[static_cast<unsigned char>(c)] >> static_cast<unsigned>(type) & 1U) != 0;
+}
 
 /// Parses punctuation and a key from `p` in `context`. kEvent: `p` is at a value (inside the quotes
 /// of a string) or behind the event, `step` says which. kBad: `p` is where it went wrong.

@@ -76,11 +76,12 @@ struct Skipped {
   bool damage = true;  ///< false: sound, but nothing that this table holds (flows, counters, ...)
 };
 
-/// Fixed-size blocks instead of one growing array: appending never copies, so the peak is the size.
+/// Blocks of one size in bytes instead of one growing array: appending never copies, so the peak is
+/// the size, and a freed block of any column serves every other column.
 template <class T>
 class Column {
  public:
-  static constexpr std::size_t kBlock = std::size_t{1} << 14;
+  static constexpr std::size_t kBlock = (std::size_t{1} << 16) / sizeof(T);
   void push_back(T v) {
     if (size_ % kBlock == 0) blocks_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
     blocks_.back()[size_ % kBlock] = v;
@@ -99,17 +100,19 @@ class Column {
 /// A column in which few events have a value, sorted by event.
 class SparseColumn {
  public:
-  struct Entry {
-    EventId event = kNoEvent;
-    std::int64_t value = 0;
-  };
   /// Events in ascending order.
-  void push_back(EventId event, std::int64_t value) { entries_.push_back({event, value}); }
+  void push_back(EventId event, std::int64_t value) {
+    events_.push_back(event);
+    values_.push_back(value);
+  }
   [[nodiscard]] std::optional<std::int64_t> get(EventId event) const;
-  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+  [[nodiscard]] std::size_t size() const { return events_.size(); }
+  [[nodiscard]] EventId event(std::size_t i) const { return events_[i]; }
+  [[nodiscard]] std::int64_t value(std::size_t i) const { return values_[i]; }
 
  private:
-  std::vector<Entry> entries_;
+  Column<EventId> events_;
+  Column<std::int64_t> values_;
 };
 
 /// Interned strings; id 0 is "".
