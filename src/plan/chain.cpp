@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "chain_dual.hpp"
 #include "chain_search.hpp"
@@ -188,10 +189,14 @@ bool ChainSolver::solve_repeating() {
     b.bound =
         end == kNoIndex ? kInfinity : pricer.end_value(pass, end) - dual.price * limits_.limit_s;
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Branch& a, const Branch& b) { return a.bound < b.bound; });
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return all[a].bound < all[b].bound || (all[a].bound == all[b].bound && a < b);
+  });
   double least = kInfinity;
-  for (Branch& b : all) {
+  for (const std::size_t k : order) {
+    Branch& b = all[k];
     if (b.bound < good_enough()) search(b, dual.price, cut);
     least = std::min(least, b.bound);
   }

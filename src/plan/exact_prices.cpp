@@ -141,8 +141,14 @@ std::vector<FlowPrices> find_flow_prices(const ExactModel& m) {
     for (const FlowPrices& f : found) best = std::max(best, f.bound_j);
     if (master.value() - best <= 1e-7 * std::abs(master.value())) break;
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const FlowPrices& a, const FlowPrices& b) { return a.bound_j > b.bound_j; });
+  // The best first; of equals the earlier one.
+  for (std::size_t k = 0; k < std::min(kKept, found.size()); ++k) {
+    std::size_t best = k;
+    for (std::size_t other = k + 1; other < found.size(); ++other) {
+      if (found[other].bound_j > found[best].bound_j) best = other;
+    }
+    std::swap(found[k], found[best]);
+  }
   if (found.size() > kKept) found.resize(kKept);
   // What is left to do after a slow or a fast beginning has other prices than the whole.
   for (const double factor : {0.0, 0.5, 0.75, 0.9, 1.1, 1.3, 2.0, 10.0}) {

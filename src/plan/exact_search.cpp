@@ -228,8 +228,8 @@ void ExactSearch::make_room(Layer& layer, std::size_t width) {
   if (layer.count <= width) return;
   std::vector<std::uint32_t> order(layer.count);
   std::iota(order.begin(), order.end(), std::uint32_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return layer.bound[a] < layer.bound[b];
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return layer.bound[a] < layer.bound[b] || (layer.bound[a] == layer.bound[b] && a < b);
   });
   dropped_ = std::min(dropped_, layer.bound[order[width]]);
   order.resize(width);
