@@ -5,7 +5,10 @@
 
 #include <limits>
 
+#include "chain.hpp"
 #include "evaluate.hpp"
+#include "exact_model.hpp"
+#include "exact_search.hpp"
 #include "random_problem.hpp"
 
 namespace ergon::plan {
@@ -101,6 +104,46 @@ TEST(Exact, proves_larger_problems_than_can_be_listed) {
     ASSERT_TRUE(found) << seed;
     EXPECT_TRUE(found->optimal) << seed;
     EXPECT_LE(found->value.time_s, latest_end(1.08 * fastest));
+  }
+}
+
+// The search alone: without a first plan and with prices that say nothing, dominance has to be
+// right.
+TEST(Exact, search_without_help) {
+  for (std::uint64_t seed = 3000; seed < 9000; ++seed) {
+    const Problem p = testing::random_small(seed, {.max_gpus = 2, .max_packs = 8, .max_clocks = 3});
+    const Best ends = enumerate(p, 0);
+    if (ends.fastest_s == kInfinity) continue;
+    testing::Random r(seed);
+    const double deadline = ends.fastest_s + (ends.slowest_s - ends.fastest_s) * r.uniform(0, 0.9);
+    const ExactModel model = make_exact_model(p, latest_end(deadline));
+    std::vector<FlowPrices> nothing;
+    nothing.push_back(price_flow(model, std::vector<double>(model.waits.size(), 0.0)));
+    ExactSearch search(model, nothing);
+    search.run(kInfinity, 1'000'000);
+    const double least = enumerate(p, deadline).energy_j;
+    EXPECT_NEAR(search.incumbent_j(), least, 1e-10 * least) << seed;
+  }
+}
+
+// Two solvers that share only the priced chain: each proves its optimum, so they must agree.
+TEST(Exact, agrees_with_the_chain_solver_where_nothing_can_be_listed) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    testing::Random r(seed);
+    const Problem p = testing::random_chain(
+        seed, {.packs = 14 + r.below(12),
+               .clocks = 4 + r.below(6),
+               .switching = {.time_s = r.uniform(0, 0.004),
+                             .energy_j = r.uniform(0, 0.3),
+                             .min_run_s = seed % 2 == 0 ? 0 : r.uniform(0.02, 0.15)},
+               .repeats = seed % 3 == 0});
+    const double deadline = r.uniform(1.001, 1.3) * evaluate(p, default_choice(p)).time_s;
+    const auto chain = solve_chain(p, deadline, {});
+    const auto exact = solve_exact(p, deadline, 200'000);
+    ASSERT_TRUE(chain && exact) << seed;
+    EXPECT_TRUE(chain->optimal) << seed;
+    EXPECT_TRUE(exact->optimal) << seed;
+    EXPECT_NEAR(chain->value.energy_j, exact->value.energy_j, 1e-9 * exact->value.energy_j) << seed;
   }
 }
 
