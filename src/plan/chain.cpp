@@ -181,8 +181,14 @@ bool ChainSolver::solve_repeating() {
   const std::uint32_t cut = quiet_position(best_.slots);
   const ClockChain cut_chain = rotated(chain_, cut);
   std::vector<Branch> all = branches(cut_chain);
+  // One pass bounds all branches of each clock; most need no pass of their own.
+  const std::vector<double> through = PriceDp(cut_chain).bounds_through_end(dual.price);
   Pass pass;
   for (Branch& b : all) {
+    if (b.first_slot != kNoIndex) {
+      b.bound = through[b.first_slot] - dual.price * limits_.limit_s;
+      if (b.bound >= good_enough()) continue;
+    }
     const SpanPricer pricer(b.span);
     pricer.forward({.price = dual.price}, pass);
     const std::uint32_t end = pricer.best_end(pass);

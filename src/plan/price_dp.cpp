@@ -20,6 +20,12 @@ struct PriceDp::Ends {
   std::uint32_t prefix = 1;            // packs that the held clock keeps at the beginning, at least
   bool prefix_open = true;             // it may keep more
   double suffix_s = 0;                 // shortest last run, at the held clock
+  bool any_held = false;               // any clock may be the held one: only a bound
+};
+
+struct PriceDp::Candidate {
+  double bound;
+  Ends ends;
 };
 
 PriceDp::PriceDp(const ClockChain& chain)
@@ -65,6 +71,7 @@ void PriceDp::set_costs(std::span<const double> pack_price, std::span<const doub
     change_[i] = chain_.switching.energy_j + switch_price[i] * chain_.switching.time_s;
   }
   if (chain_.repeats || chain_.switching.min_run_s > 0) {
+    // Of use to runs and to plans of one clock only.
     for (std::uint32_t s = 0; s < chain_.slots(); ++s) {
       const std::uint32_t b = chain_.before[s];
       run_cost_[s] = cost_[s] + (b == kNoIndex ? 0.0 : run_cost_[b]);
@@ -79,37 +86,40 @@ double PriceDp::forward(const Ends& ends) {
   } else {
     forward_plain(ends);
   }
+  if (ends.held != kNoIndex) return end_at(ends);
   const auto n = static_cast<std::uint32_t>(chain_.size());
   last_slot_ = kNoIndex;
   last_run_ = kNoIndex;
   double best = kInfinity;
-  if (ends.held == kNoIndex) {
-    for (std::uint32_t s = chain_.first[n - 1]; s < chain_.first[n]; ++s) {
-      if (value_[s] < best) {
-        best = value_[s];
-        last_slot_ = s;
-      }
+  for (std::uint32_t s = chain_.first[n - 1]; s < chain_.first[n]; ++s) {
+    if (value_[s] < best) {
+      best = value_[s];
+      last_slot_ = s;
     }
-    return best;
   }
-  best = value_[ends.held_last];
+  return best;
+}
+
+// Cheapest path of the last pass whose last run has the held clock: long enough alone, or (from
+// suffix_s on) together with the first.
+double PriceDp::end_at(const Ends& ends) {
+  last_run_ = kNoIndex;
   last_slot_ = ends.held_last;
-  if (chain_.switching.min_run_s > 0) {
-    // A last run that is too short alone, but not together with the first.
-    double seconds = 0;
-    for (std::uint32_t s = ends.held_last; chain_.position[s] > 0; s = chain_.before[s]) {
-      seconds += chain_.time_s[s];
-      if (seconds >= ends.suffix_s) {
-        const std::uint32_t i = chain_.position[s];
-        const double v =
-            hub_[i - 1] + change_[i] + (run_cost_[ends.held_last] - run_cost_[s] + cost_[s]);
-        if (v < best) {
-          best = v;
-          last_run_ = s;
-        }
+  double best = value_[ends.held_last];
+  if (!(chain_.switching.min_run_s > 0)) return best;
+  double seconds = 0;
+  for (std::uint32_t s = ends.held_last; chain_.position[s] > 0; s = chain_.before[s]) {
+    seconds += chain_.time_s[s];
+    if (seconds >= ends.suffix_s) {
+      const std::uint32_t i = chain_.position[s];
+      const double v =
+          hub_[i - 1] + change_[i] + (run_cost_[ends.held_last] - run_cost_[s] + cost_[s]);
+      if (v < best) {
+        best = v;
+        last_run_ = s;
       }
-      if (chain_.before[s] == kNoIndex || chain_.run_end[s] != kNoIndex) break;
     }
+    if (chain_.before[s] == kNoIndex || chain_.run_end[s] != kNoIndex) break;
   }
   return best;
 }
@@ -155,8 +165,11 @@ void PriceDp::forward_runs(const Ends& ends) {
     value_[s] = run_cost_[s];
     start_[s] = ends.held;
   }
+  if (ends.any_held) {
+    for (std::uint32_t s = chain_.first[0]; s < chain_.first[1]; ++s) value_[s] = cost_[s];
+  }
   for (std::uint32_t i = 0; i < n; ++i) {
-    const bool held = ends.held != kNoIndex && i < ends.prefix;
+    const bool held = (ends.held != kNoIndex || ends.any_held) && i < ends.prefix;
     if (!held) {
       const double entry = i == 0 ? 0.0 : hub_[i - 1] + change_[i];
       for (std::uint32_t s = chain_.first[i]; s < chain_.first[i + 1]; ++s) {
@@ -261,26 +274,28 @@ void PriceDp::try_one_clock() {
   keep_if_better();
 }
 
-// Plans whose last and first run are one. forward(Ends{}) has run: it leaves a bound that ignores
-// what the first run must be.
+// For each clock of the first pack, a bound on the plans with that clock through the end: what the
+// first run must be is left open. One pass for all.
+std::vector<PriceDp::Candidate> PriceDp::around_the_end() {
+  const auto n = static_cast<std::uint32_t>(chain_.size());
+  const Ends any{.any_held = true};
+  forward(any);
+  std::vector<Candidate> candidates;
+  std::uint32_t last = chain_.first[n - 1];
+  for (std::uint32_t s = chain_.first[0]; s < chain_.first[1]; ++s) {
+    while (last < chain_.first[n] && chain_.clock_hz[last] < chain_.clock_hz[s]) ++last;
+    if (last == chain_.first[n]) break;
+    if (chain_.clock_hz[last] != chain_.clock_hz[s]) continue;
+    const Ends ends{.held = s, .held_last = last};
+    candidates.push_back({.bound = end_at(ends), .ends = ends});
+  }
+  return candidates;
+}
+
+// Plans whose last and first run are one.
 void PriceDp::try_around_the_end() {
   const auto n = static_cast<std::uint32_t>(chain_.size());
-  struct Candidate {
-    double bound;
-    Ends ends;
-  };
-  std::vector<Candidate> candidates;
-  {
-    std::uint32_t last = chain_.first[n - 1];
-    for (std::uint32_t s = chain_.first[0]; s < chain_.first[1]; ++s) {
-      while (last < chain_.first[n] && chain_.clock_hz[last] < chain_.clock_hz[s]) ++last;
-      if (last == chain_.first[n]) break;
-      if (chain_.clock_hz[last] != chain_.clock_hz[s]) continue;
-      // Without a minimum run, value_ of the last pack already bounds every plan that ends so.
-      const double bound = chain_.switching.min_run_s > 0 ? -kInfinity : value_[last];
-      candidates.push_back({bound, Ends{.held = s, .held_last = last}});
-    }
-  }
+  std::vector<Candidate> candidates = around_the_end();
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.bound < b.bound || (a.bound == b.bound && a.ends.held < b.ends.held);
   });
@@ -315,6 +330,15 @@ void PriceDp::try_around_the_end() {
       if (enough || s == kNoIndex) break;
     }
   }
+}
+
+std::vector<double> PriceDp::bounds_through_end(double price) {
+  pack_prices_.assign(chain_.size(), price);
+  switch_prices_.assign(chain_.size(), price);
+  set_costs(pack_prices_, switch_prices_);
+  std::vector<double> bounds(chain_.first[1], kInfinity);
+  for (const Candidate& c : around_the_end()) bounds[c.ends.held] = c.bound;
+  return bounds;
 }
 
 bool PriceDp::end_run_long_enough() const {

@@ -29,11 +29,17 @@ class PriceDp {
   const PricedPath& solve(std::span<const double> pack_price, std::span<const double> switch_price);
   /// The same with one price for all time.
   const PricedPath& solve(double price);
+  /// By slot of the first pack: no plan with its clock through the end into the beginning, as one
+  /// run, costs less. Infinite where the last pack lacks the clock.
+  std::vector<double> bounds_through_end(double price);
 
  private:
   struct Ends;
+  struct Candidate;
   void set_costs(std::span<const double> pack_price, std::span<const double> switch_price);
   double forward(const Ends& ends);
+  double end_at(const Ends& ends);
+  std::vector<Candidate> around_the_end();
   void forward_plain(const Ends& ends);
   void forward_runs(const Ends& ends);
   void trace_back(const Ends& ends);
