@@ -20,7 +20,7 @@ Result<int> completion(Context& context) {
 }  // namespace
 
 const Command& completion_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "completion",
       .group = "Help",
       .summary = "the completion script of a shell",
@@ -35,7 +35,7 @@ const Command& completion_command() {
       .artefact = "the script",
       .run = completion,
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

@@ -4,7 +4,7 @@
 namespace ergon::cli {
 
 const Command& device_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "device",
       .group = "Understand",
       .summary = "list, show and check device files",
@@ -22,7 +22,7 @@ const Command& device_command() {
                    {"ergon device show a100", "one device, each figure with its origin"},
                    {"ergon device check my-gpu.json", "is this a valid device file?"}},
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

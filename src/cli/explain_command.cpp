@@ -44,7 +44,7 @@ Result<int> explain(Context& context) {
 }  // namespace
 
 const Command& explain_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "explain",
       .group = "Help",
       .summary = "a short page on a topic",
@@ -57,7 +57,7 @@ const Command& explain_command() {
       .artefact = "the page",
       .run = explain,
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

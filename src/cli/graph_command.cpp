@@ -4,7 +4,7 @@
 namespace ergon::cli {
 
 const Command& graph_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "graph",
       .group = "Understand",
       .summary = "execution graph of a trace: critical path, slack, what-if",
@@ -76,7 +76,7 @@ const Command& graph_command() {
                     "a part of a job of two ranks"}},
       .exports = {"perfetto"},
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

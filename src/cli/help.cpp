@@ -62,11 +62,11 @@ std::string example_lines(const Command& command, std::size_t most) {
   std::string out = "Examples:\n";
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [line, what] = command.examples[i];
-    if (beside) {
-      out += "  " + line + std::string(width - line.size() + 3, ' ') + what + "\n";
-    } else {
-      out += "  " + line + "\n      " + what + "\n";
-    }
+    out += "  ";
+    out += line;
+    out += beside ? std::string(width - line.size() + 3, ' ') : "\n      ";
+    out += what;
+    out += '\n';
   }
   return out;
 }

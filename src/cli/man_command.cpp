@@ -32,7 +32,7 @@ Result<int> man(Context& context) {
 }  // namespace
 
 const Command& man_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "man",
       .group = "Help",
       .summary = "the manual pages in roff, or as Markdown",
@@ -45,7 +45,7 @@ const Command& man_command() {
       .artefact = "the page",
       .run = man,
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

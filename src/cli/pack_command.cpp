@@ -4,7 +4,7 @@
 namespace ergon::cli {
 
 const Command& pack_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "pack",
       .group = "Act",
       .summary = "one trace -> its packs (the map step of many ranks)",
@@ -45,7 +45,7 @@ const Command& pack_command() {
                     "the pack file on stdout"}},
       .artefact = "the pack file (ergon.packs/1)",
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

@@ -244,6 +244,7 @@ class Parser {
       return usage(join(found, " and ") + " exclude each other", "keep one of them");
     bool enough = !exclusive.one_needed || !found.empty();
     std::vector<std::string> choices;
+    choices.reserve(exclusive.flags.size() + exclusive.or_these.size());
     for (const auto& name : exclusive.flags) choices.push_back("--" + name);
     for (const auto& name : exclusive.or_these) {
       choices.push_back("--" + name);

@@ -4,7 +4,7 @@
 namespace ergon::cli {
 
 const Command& plan_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "plan",
       .group = "Act",
       .summary = "traces or packs -> clock policy under a bound",
@@ -89,7 +89,7 @@ const Command& plan_command() {
                     "from measured runs alone"}},
       .artefact = "the policy file (ergon.policy/1)",
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

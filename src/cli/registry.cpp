@@ -165,14 +165,14 @@ class Linter {
 }  // namespace
 
 std::span<const Command* const> described_commands() {
-  static const std::array kAll = {&graph_command(),  &pack_command(),    &plan_command(),
-                                  &device_command(), &explain_command(), &completion_command(),
-                                  &man_command(),    &schema_command()};
-  return kAll;
+  static const std::array all = {&graph_command(),  &pack_command(),    &plan_command(),
+                                 &device_command(), &explain_command(), &completion_command(),
+                                 &man_command(),    &schema_command()};
+  return all;
 }
 
 std::span<const Command* const> commands() {
-  static const std::vector<const Command*> kOffered = [] {
+  static const std::vector<const Command*> offered_commands = [] {
     std::vector<const Command*> offered;
     for (const auto& group : kGroups) {
       for (const Command* command : described_commands()) {
@@ -181,7 +181,7 @@ std::span<const Command* const> commands() {
     }
     return offered;
   }();
-  return kOffered;
+  return offered_commands;
 }
 
 const Command* find_command(std::string_view name) {
@@ -192,8 +192,8 @@ const Command* find_command(std::string_view name) {
 }
 
 std::span<const Flag> global_flags() {
-  static const std::vector<Flag> kFlags = make_global_flags();
-  return kFlags;
+  static const std::vector<Flag> flags = make_global_flags();
+  return flags;
 }
 
 const Flag* find_flag(const Command& command, std::string_view name) {

@@ -14,8 +14,8 @@ Result<int> list_schemas(Context& context) {
       .rows = {}};
   Value list = Value::array();
   for (const auto& name : schema_names()) {
-    const auto document = schema_document(name);
-    const Value* title = document->find("title");
+    const Value document = schema_document(name).value_or(Value());
+    const Value* title = document.find("title");
     table.rows.push_back({name, title == nullptr ? Value("") : *title});
     list.push(Value::object().set("name", name).set("title", title == nullptr ? Value() : *title));
   }
@@ -47,7 +47,7 @@ Result<int> schema(Context& context) {
 }  // namespace
 
 const Command& schema_command() {
-  static const Command kCommand = {
+  static const Command command = {
       .name = "schema",
       .group = "Help",
       .summary = "the JSON Schemas of answers and files",
@@ -60,7 +60,7 @@ const Command& schema_command() {
       .artefact = "the schema",
       .run = schema,
   };
-  return kCommand;
+  return command;
 }
 
 }  // namespace ergon::cli

@@ -128,8 +128,9 @@ Result<double> parse_quantity(Kind kind, std::string_view text) {
 
 Result<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
-  const auto* last = text.data() + text.size();
-  const auto [end, status] = std::from_chars(text.data(), last, number);
+  const auto* first = text.data();
+  const auto* last = first + text.size();
+  const auto [end, status] = std::from_chars(first, last, number);
   if (status == std::errc::result_out_of_range) {
     return refuse("the number is out of range", accepted_spellings(Kind::kInteger));
   }

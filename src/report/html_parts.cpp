@@ -14,10 +14,10 @@ namespace {
 constexpr int kPartColors = 8;
 
 const Value::Array& array_of(const Value& value, std::string_view key) {
-  static const Value::Array kEmpty;
+  static const Value::Array empty;
   const Value* member = value.find(key);
   const auto* items = member == nullptr ? nullptr : member->as_array();
-  return items == nullptr ? kEmpty : *items;
+  return items == nullptr ? empty : *items;
 }
 
 std::string string_of(const Value& value, std::string_view key) {

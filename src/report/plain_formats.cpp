@@ -73,8 +73,12 @@ std::string markdown_cell(std::string_view text) {
 void flatten(const Value& value, const std::string& path,
              std::vector<std::pair<std::string, const Value*>>& out) {
   if (const auto* members = value.as_object()) {
-    for (const auto& [key, member] : *members)
-      flatten(member, path.empty() ? key : path + "." + key, out);
+    for (const auto& [key, member] : *members) {
+      std::string inner = path;
+      if (!inner.empty()) inner += '.';
+      inner += key;
+      flatten(member, inner, out);
+    }
   } else if (value.as_array() == nullptr) {
     out.emplace_back(path, &value);
   }
@@ -174,8 +178,11 @@ std::string to_openmetrics(const Answer& answer, const Envelope& envelope) {
     } else {
       continue;  // unknown figures have no sample
     }
-    const auto name = metric_name("ergon_" + answer.command + "_" + path);
-    out += "# TYPE " + name + " gauge\n" + name + " " + io::to_json(Value(number), 0) + "\n";
+    std::string key = "ergon_";
+    key.append(answer.command).append("_").append(path);
+    const auto name = metric_name(std::move(key));
+    out.append("# TYPE ").append(name).append(" gauge\n");
+    out.append(name).append(" ").append(io::to_json(Value(number), 0)).append("\n");
   }
   return out + "# EOF\n";
 }

@@ -36,6 +36,7 @@ class Terminal {
     out += "\n";
     if (!table.title.empty()) out += bold(table.title) + "\n";
     std::vector<std::string> head;
+    head.reserve(columns);
     for (const auto& column : table.columns) head.push_back(heading(column));
     out += dim(line_of(head, widths, table.columns)) + "\n";
     out += dim(rule_of(widths)) + "\n";

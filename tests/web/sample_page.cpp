@@ -18,7 +18,7 @@ using namespace ergon::report;
 constexpr double kDefaultHz = 1.98e9;
 
 const std::vector<SliceName>& names() {
-  static const std::vector<SliceName> kNames = {
+  static const std::vector<SliceName> list = {
       {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_"
        "segment_k_off_kernel__5x_"
        "cublas",
@@ -39,7 +39,7 @@ const std::vector<SliceName>& names() {
       {"Memset (Device)", "memset"},
       {"</script><img src=x onerror=\"alert(1)\">{{7*7}}${evil}", "kernel"},
       {"na\u00efve \u4f60\u597d \u202e reversed \x1b[31m red", "kernel"}};
-  return kNames;
+  return list;
 }
 
 GpuTimeline gpu_timeline(int gpu, std::size_t slices, std::mt19937& random) {
@@ -49,7 +49,7 @@ GpuTimeline gpu_timeline(int gpu, std::size_t slices, std::mt19937& random) {
   Lane communication{.name = "stream 24 (NCCL)"};
   Lane copies{.name = "stream 31"};
   std::uniform_int_distribution<int> unit(0, 99);
-  Nanos at = 12'000 * (gpu + 1);
+  Nanos at = Nanos{12'000} * (gpu + 1);
   for (std::size_t i = 0; i < slices; ++i) {
     const auto phase = static_cast<int>((i * 6) / slices);
     const int draw = unit(random);
