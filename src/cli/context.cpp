@@ -200,10 +200,7 @@ Status Context::emit(const Answer& answer) {
     const auto warnings = report::warnings_text(envelope_, color);
     if (!warnings.empty()) surroundings_.err(warnings);
   }
-  if (!stdout_taken_) {
-    ERGON_TRY(const auto text, render(*this->text("format")));
-    ERGON_TRY_STATUS(print(text));
-  }
+  // Files first: where one cannot be written stdout holds the error alone.
   if (const auto* held = values("export")) {
     for (const auto& item : *held) {
       const auto& wanted = typed<Export>(item);
@@ -213,6 +210,10 @@ Status Context::emit(const Answer& answer) {
       ERGON_TRY(const auto text, render(wanted.format));
       ERGON_TRY_STATUS(wanted.path == "-" ? print(text) : io::write_file(wanted.path, text));
     }
+  }
+  if (!stdout_taken_) {
+    ERGON_TRY(const auto text, render(*this->text("format")));
+    ERGON_TRY_STATUS(print(text));
   }
   return {};
 }

@@ -65,6 +65,10 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
   const Command& command = *arguments.command;
   Result<int> outcome = [&] {
     Context context(std::move(arguments), surroundings, shown_command_line(words));
+    // Before the work is done, not after.
+    if (!report::html_available() && context.wants("html")) {
+      return Result<int>(fail(report::to_html(Answer{}, {}).error()));
+    }
     return command.run(context);
   }();
   return outcome ? *outcome

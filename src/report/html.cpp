@@ -48,6 +48,8 @@ std::string script_data(std::string_view id, const Value& value) {
 
 }  // namespace
 
+bool html_available() { return true; }
+
 Result<std::string> to_html(const Answer& answer, const Envelope& envelope) {
   std::string out = head(answer);
   out += "<body>\n<header><div class=\"wrap\"><div class=\"mark\">ergon<span>" +
@@ -71,6 +73,8 @@ Result<std::string> to_html(const Answer& answer, const Envelope& envelope) {
 }
 
 #else
+
+bool html_available() { return false; }
 
 Result<std::string> to_html(const Answer& /*answer*/, const Envelope& /*envelope*/) {
   return fail(Errc::kUnsupported,

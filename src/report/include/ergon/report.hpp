@@ -20,8 +20,8 @@ struct Envelope {
   std::vector<io::InputRecord> inputs = {};
   std::vector<Warning> warnings = {};
   std::vector<std::pair<std::string, std::uint64_t>> skipped = {};  ///< reason, count
-  std::vector<std::pair<std::string, double>>
-      origin_shares = {};  ///< origin word, share of the answer's figures
+  std::vector<std::pair<std::string, double>> origin_shares =
+      {};  ///< origin word, share of the answer's figures
   std::string command_line = {};
 };
 
@@ -41,7 +41,9 @@ std::string to_csv(const Answer& answer, const Envelope& envelope);
 std::string to_markdown(const Answer& answer, const Envelope& envelope);
 /// Every figure of the answer's data as a gauge, named by its path and base unit.
 std::string to_openmetrics(const Answer& answer, const Envelope& envelope);
-/// kUnsupported in a build without Node (no page bundle embedded).
+/// Whether this build has the page: it was built with Node.
+bool html_available();
+/// kUnsupported where it has not.
 Result<std::string> to_html(const Answer& answer, const Envelope& envelope);
 
 /// The error document ergon.error/1.
