@@ -1,4 +1,4 @@
-// Device files ergon.device/1: JSON text -> Device, with the field named in every refusal.
+// Device files ergon.device-file/1: JSON text -> Device, with the field named in every refusal.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -332,8 +332,8 @@ Result<Device> Reader::read(const Value& root_value) {
   }
   Fields root(root_value, "", &d_.unknown_fields);
   ERGON_TRY(const std::string schema, root.text("schema"));
-  if (schema != "ergon.device/1") {
-    return Fields::wrong("schema", "expected \"ergon.device/1\", found \"" + schema + "\"");
+  if (schema != "ergon.device-file/1") {
+    return Fields::wrong("schema", "expected \"ergon.device-file/1\", found \"" + schema + "\"");
   }
   ERGON_TRY(d_.id, root.text("id"));
   if (d_.id.empty()) return Fields::wrong("id", "expected a name, found empty text");

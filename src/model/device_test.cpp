@@ -102,7 +102,7 @@ struct Damage {
 
 TEST(DeviceFile, DamageIsRefusedWithItsField) {
   const std::vector<Damage> all = {
-      {{"schema"}, "\"ergon.device/2\"", "schema: expected \"ergon.device/1\""},
+      {{"schema"}, "\"ergon.device-file/2\"", "schema: expected \"ergon.device-file/1\""},
       {{"schema"}, "", "schema: missing"},
       {{"vendor"}, "\"intel\"", "vendor: expected nvidia or amd"},
       {{"aliases"}, "[1]", "aliases: expected only texts"},
@@ -216,7 +216,7 @@ TEST(SwitchTime, TheNearestTargetWinsOverTheGeneralEntry) {
 TEST(DeviceSchema, IsJson) {
   const auto v = io::parse_json(device_schema());
   ASSERT_TRUE(v.has_value());
-  EXPECT_EQ(*v->find("$id")->as_string(), "ergon.device/1");
+  EXPECT_EQ(*v->find("$id")->as_string(), "ergon.device-file/1");
 }
 
 }  // namespace

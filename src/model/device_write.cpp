@@ -116,7 +116,7 @@ Value switching(const Device& d) {
 
 std::string write_device(const Device& d) {
   Value v;
-  v.set("schema", "ergon.device/1").set("id", d.id).set("name", d.name);
+  v.set("schema", "ergon.device-file/1").set("id", d.id).set("name", d.name);
   v.set("vendor", d.vendor).set("architecture", d.architecture);
   v.set("aliases", texts(d.aliases)).set("seen_as", texts(d.seen_as)).set("note", d.note);
   Value sources = Value::object();

@@ -33,7 +33,7 @@ class Fields {
 
   static tl::unexpected<Error> wrong(const std::string& where, const std::string& what) {
     return fail(Errc::kMalformedInput, where + ": " + what,
-                "the fields of a device file are listed by: ergon schema device");
+                "the fields of a device file are listed by: ergon schema device-file");
   }
 
   /// nullptr where the member is absent.

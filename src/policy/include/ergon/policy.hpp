@@ -1,8 +1,10 @@
 // The policy file ergon.policy/1: which clock each pack runs at, what the plan claims, and where it
 // comes from.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ergon/base.hpp"
@@ -41,9 +43,13 @@ struct Policy {
   std::vector<std::string> inputs;  ///< "path digest" of what it was made from
 };
 
-/// kMalformedInput names the field; unknown fields are kept out and counted nowhere: a newer minor
-/// writer may add them.
+/// kMalformedInput names the field, what was found and what was expected: missing fields (markers
+/// and inputs may be absent), clocks that are no hertz, a pack listed twice, a marker of a pack
+/// that is not listed. Fields of a newer writer are not read.
 Result<Policy> read_policy(const std::string& json_text);
 std::string write_policy(const Policy& policy);
+
+/// The text of data/schemas/policy.schema.json (JSON Schema 2020-12).
+std::string_view policy_schema();
 
 }  // namespace ergon::policy

@@ -1,4 +1,4 @@
-// Device: what docs/formats/device.md says of one GPU type (file schema ergon.device/1), every
+// Device: what docs/formats/device.md says of one GPU type (file schema ergon.device-file/1), every
 // figure with its origin.
 #pragma once
 #include <array>
@@ -143,7 +143,7 @@ struct SwitchTime {
 };
 SwitchTime switch_time(const Device& device, Hertz target);
 
-/// The text of data/schemas/device.schema.json (JSON Schema 2020-12).
+/// The text of data/schemas/device-file.schema.json (JSON Schema 2020-12).
 std::string_view device_schema();
 
 }  // namespace ergon::model

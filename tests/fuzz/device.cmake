@@ -1,0 +1,1 @@
+ergon_fuzzer(device ${CMAKE_CURRENT_LIST_DIR}/fuzz_device.cpp model)

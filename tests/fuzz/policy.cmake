@@ -1,0 +1,1 @@
+ergon_fuzzer(policy ${CMAKE_CURRENT_LIST_DIR}/fuzz_policy.cpp policy)
