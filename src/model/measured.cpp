@@ -49,7 +49,29 @@ std::array<double, 3> polynomial(const std::vector<Point>& points, std::size_t t
   return c;
 }
 
-double value(const std::array<double, 3>& c, double x) { return c[0] + x * (c[1] + x * c[2]); }
+double polynomial_at(const std::array<double, 3>& c, double x) {
+  return c[0] + x * (c[1] + x * c[2]);
+}
+
+/// Time as a quadratic in x = top clock / f, but never falling with a falling clock: the most from
+/// x = 1 to here. A parabola through a plateau dips below it.
+struct Rising {
+  std::array<double, 3> c = {};
+};
+double value(const Rising& r, double x) {
+  double most = std::max(polynomial_at(r.c, 1), polynomial_at(r.c, x));
+  if (r.c[2] < 0) {
+    const double vertex = -r.c[1] / (2 * r.c[2]);
+    if (vertex > 1 && vertex < x) most = std::max(most, polynomial_at(r.c, vertex));
+  }
+  return most;
+}
+
+/// Power, a quadratic in f / top clock.
+struct Parabola {
+  std::array<double, 3> c = {};
+};
+double value(const Parabola& p, double x) { return polynomial_at(p.c, x); }
 
 /// y = c0 for x <= knee, c0 + c1 (x - knee) above, c1 >= 0; x is 1/f.
 struct Knee {
@@ -108,11 +130,6 @@ std::size_t terms_for(const std::vector<Point>& points) {
   return std::min<std::size_t>(3, points.size());
 }
 
-/// Time must not fall where the clock falls.
-bool rises(const std::array<double, 3>& c, double low, double high) {
-  return c[1] + 2 * c[2] * low >= -1e-9 && c[1] + 2 * c[2] * high >= -1e-9;
-}
-
 }  // namespace
 
 Result<MeasuredResponse> MeasuredResponse::fit(std::span<const MeasuredPoint> points,
@@ -149,24 +166,21 @@ Result<MeasuredResponse> MeasuredResponse::fit(std::span<const MeasuredPoint> po
         r.break_.si() > 0 ? "clocks below the device's regime break do not count"
                           : "add a clock near the middle of the range");
   }
-  const auto quadratic = [](const std::vector<Point>& p) { return polynomial(p, terms_for(p)); };
-  const auto c = polynomial(time, 3);
   const Knee knee = fit_knee(time);
-  const bool sound = rises(c, time.front().x, time.back().x);
   if (time.size() == 3) {
-    // Two clocks with the same time are a plateau; a parabola through them would dip below it.
-    r.knee_form_ = !sound || std::abs(time[1].y - time[0].y) < 0.005;
     r.residual_ = kThreePointTimeError / 2;
     r.power_residual_ = kThreePointPowerError / 2;
   } else {
-    const double of_quadratic = left_out(time, quadratic);
+    const double of_quadratic = left_out(
+        time, [](const std::vector<Point>& p) { return Rising{polynomial(p, terms_for(p))}; });
     const double of_knee = left_out(time, fit_knee);
-    r.knee_form_ = !sound || of_knee < of_quadratic;
+    r.knee_form_ = of_knee < of_quadratic;
     r.residual_ = r.knee_form_ ? of_knee : of_quadratic;
-    r.power_residual_ = left_out(power, quadratic);
+    r.power_residual_ = left_out(
+        power, [](const std::vector<Point>& p) { return Parabola{polynomial(p, terms_for(p))}; });
   }
   r.knee_ = knee.knee;
-  r.time_ = r.knee_form_ ? knee.c : c;
+  r.time_ = r.knee_form_ ? knee.c : polynomial(time, 3);
   r.power_ = polynomial(power, 3);
   return r;
 }
@@ -181,7 +195,7 @@ Estimate MeasuredResponse::time_ratio(Hertz clock) const {
   }
   const auto inside = [&](double f) {
     const double x = top.clock.si() / f;
-    return knee_form_ ? value(Knee{knee_, time_, 0}, x) : value(time_, x);
+    return knee_form_ ? value(Knee{knee_, time_, 0}, x) : value(Rising{time_}, x);
   };
   const double floor = std::max(points_.front().clock.si(), break_.si());
   const double f = std::clamp(clock.si(), floor, top.clock.si());
@@ -203,7 +217,7 @@ Estimate MeasuredResponse::power_w(Hertz clock) const {
     }
   }
   const double floor = std::max(points_.front().clock.si(), break_.si());
-  const double w = value(
+  const double w = polynomial_at(
       power_, std::clamp(clock.si(), floor, points_.back().clock.si()) / points_.back().clock.si());
   return {w, w * (1 - 2 * power_residual_), w * (1 + 2 * power_residual_), Origin::kFitted};
 }
