@@ -31,9 +31,9 @@ bool below_break(const Device& device, double f) {
 
 namespace {
 double break_penalty(const Device& device, double f) {
-  if (!below_break(device, f)) return 1;
-  const double at = device.behaviour.regime_break_hz->value();
-  return std::pow(f / at, device.behaviour.below_break_exponent.value() - 1);
+  const auto& at = device.behaviour.regime_break_hz;
+  if (!at || !below_break(device, f)) return 1;
+  return std::pow(f / at->value(), device.behaviour.below_break_exponent.value() - 1);
 }
 }  // namespace
 

@@ -103,7 +103,8 @@ class Checker {
   double path_j_per_byte() const {
     double sum = 0;
     for (const Level l : {Level::kL1, Level::kL2, Level::kHbm}) {
-      if (d_.level_j[index(l)]) sum += 8 * d_.level_j[index(l)]->total.value();
+      const auto& c = d_.level_j[index(l)];
+      if (c) sum += 8 * c->total.value();
     }
     return sum;
   }
@@ -127,8 +128,10 @@ class Checker {
       }
     }
     for (std::size_t i = 0; i < kUnits; ++i) {
-      if (!d_.peak_flops[i] || !d_.unit_j[i]) continue;
-      const double w = base + d_.peak_flops[i]->value() * d_.unit_j[i]->total.value();
+      const auto& peak = d_.peak_flops[i];
+      const auto& c = d_.unit_j[i];
+      if (!peak || !c) continue;
+      const double w = base + peak->value() * c->total.value();
       most = std::max(most, w);
       if (w > 2.2 * limit) {
         error(std::string("coefficients.units.") + to_string(static_cast<Unit>(i)),
@@ -174,14 +177,16 @@ std::vector<NamedFigure> figures(const Device& d) {
   for (std::size_t i = 0; i < kUnits; ++i) {
     const std::string word = to_string(static_cast<Unit>(i));
     out.push_back({"peaks.flops_per_s." + word, "FLOP/s", address(d.peak_flops[i])});
-    if (d.reachable_flops_share[i])
-      out.push_back({"peaks.reachable_flops_share." + word, "", &*d.reachable_flops_share[i]});
+    if (const Figure* share = address(d.reachable_flops_share[i])) {
+      out.push_back({"peaks.reachable_flops_share." + word, "", share});
+    }
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
     const std::string word = to_string(static_cast<Level>(i));
     out.push_back({"peaks.bytes_per_s." + word, "B/s", address(d.bandwidth[i])});
-    if (d.reachable_bandwidth_share[i])
-      out.push_back({"peaks.reachable_bytes_share." + word, "", &*d.reachable_bandwidth_share[i]});
+    if (const Figure* share = address(d.reachable_bandwidth_share[i])) {
+      out.push_back({"peaks.reachable_bytes_share." + word, "", share});
+    }
   }
   for (std::size_t i = 0; i < kUnits; ++i) {
     add_coefficient(out, std::string("coefficients.units.") + to_string(static_cast<Unit>(i)),

@@ -91,6 +91,7 @@ Knee fit_knee(const std::vector<Point>& points) {
     Knee k;
     k.knee = lowest + (highest - lowest) * step / kSteps;
     std::vector<Point> shifted;
+    shifted.reserve(points.size());
     for (const Point& p : points) shifted.push_back({std::max(0.0, p.x - k.knee), p.y});
     k.c = polynomial(shifted, 2);
     if (k.c[1] < 0) continue;

@@ -44,11 +44,14 @@ Energies energies(const Work& work, const Device& d, double f, double time_s, En
   e.constant = pick(d.idle_w.estimate, end) * (1 - share + share * clocked) * time_s;
   e.clock = pick(d.active_w.estimate, end) * clocked * time_s;
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (work.ops[i] && d.unit_j[i]) e.units[i] = work.ops[i]->si() * scaled(*d.unit_j[i], v2, end);
+    const auto& ops = work.ops[i];
+    const auto& c = d.unit_j[i];
+    if (ops && c) e.units[i] = ops->si() * scaled(*c, v2, end);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
-    if (work.bytes[i] && d.level_j[i])
-      e.levels[i] = work.bytes[i]->si() * 8 * scaled(*d.level_j[i], v2, end);
+    const auto& bytes = work.bytes[i];
+    const auto& c = d.level_j[i];
+    if (bytes && c) e.levels[i] = bytes->si() * 8 * scaled(*c, v2, end);
   }
   return e;
 }
@@ -64,9 +67,10 @@ Status check(const Work& work, const Device& d, const Clock& clock, double limit
                     std::to_string(std::lround(d.nearest_clock(clock.sm).si() / 1e6)) + " MHz");
   }
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (!work.ops[i] || work.ops[i]->si() == 0) continue;
+    const auto& ops = work.ops[i];
+    if (!ops || ops->si() == 0) continue;
     const std::string unit = to_string(static_cast<Unit>(i));
-    if (!(work.ops[i]->si() > 0))
+    if (!(ops->si() > 0))
       return fail(Errc::kInvalidArgument, "negative operations of unit " + unit);
     if (!d.peak_flops[i])
       return fail(Errc::kUnsupported, d.id + " has no known peak of unit " + unit);
@@ -74,10 +78,10 @@ Status check(const Work& work, const Device& d, const Clock& clock, double limit
       return fail(Errc::kUnsupported, d.id + " has no known energy of unit " + unit);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
-    if (!work.bytes[i] || work.bytes[i]->si() == 0) continue;
+    const auto& bytes = work.bytes[i];
+    if (!bytes || bytes->si() == 0) continue;
     const std::string level = to_string(static_cast<Level>(i));
-    if (!(work.bytes[i]->si() > 0))
-      return fail(Errc::kInvalidArgument, "negative bytes of level " + level);
+    if (!(bytes->si() > 0)) return fail(Errc::kInvalidArgument, "negative bytes of level " + level);
     if (!d.bandwidth[i])
       return fail(Errc::kUnsupported, d.id + " has no known bandwidth of level " + level);
     if (!d.level_j[i])

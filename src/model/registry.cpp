@@ -174,6 +174,7 @@ Result<FoundDevice> find_built_in(std::string_view name) {
   const std::string key = squeezed(name);
   if (found.size() > 1 && !spelled(*found.front(), key)) {
     std::vector<std::string> ids;
+    ids.reserve(found.size());
     for (const Device* d : found) ids.push_back(d->id);
     return fail(Errc::kNotFound, "\"" + std::string(name) + "\" may be any of " + joined(ids),
                 "name one of them");
@@ -209,6 +210,7 @@ const std::vector<Device>& built_in_devices() {
 
 std::vector<std::string> device_ids() {
   std::vector<std::string> ids;
+  ids.reserve(built_in_devices().size());
   for (const Device& d : built_in_devices()) ids.push_back(d.id);
   return ids;
 }

@@ -29,50 +29,31 @@ constexpr Estimate assumed(double value, double low, double high) {
   return {value, low, high, Origin::kAssumed};
 }
 
-ClassResponse class_response(WorkClass kind) {
-  switch (kind) {
-    case WorkClass::kGemm:
-      return {assumed(0.85, 0.4, 1), assumed(0.65, 0.3, 1), 0.9, false};
-    case WorkClass::kConv:
-      return {assumed(0.85, 0.4, 1), assumed(0.6, 0.25, 1), 0.9, false};
-    case WorkClass::kAttention:
-      return {assumed(0.8, 0.3, 1), assumed(0.55, 0.2, 1), 0.9, false};
-    case WorkClass::kElementwise:
-      return {assumed(0.25, 0.03, 0.8), assumed(0.45, 0.2, 0.7), 0.8, false};
-    case WorkClass::kReduce:
-      return {assumed(0.4, 0.05, 0.9), assumed(0.35, 0.1, 0.7), 0.8, false};
-    case WorkClass::kNorm:
-      return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kSoftmax:
-      return {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kEmbedding:
-      return {assumed(0.3, 0.05, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kMemory:
-      return {assumed(0.3, 0.03, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false};
-    case WorkClass::kSort:
-      return {assumed(0.6, 0.2, 1), assumed(0.35, 0.1, 0.7), 0.85, false};
-    case WorkClass::kOptimizer:
-      return {assumed(0.2, 0.03, 0.7), assumed(0.45, 0.2, 0.7), 0.8, false};
-    case WorkClass::kFused:
-      return {assumed(0.4, 0.05, 0.9), assumed(0.45, 0.15, 0.8), 0.85, false};
-    // A collective waits for links and for other GPUs; its protocol kernels poll.
-    case WorkClass::kCollective:
-      return {assumed(0.1, 0, 0.4), assumed(0.12, 0.03, 0.4), 0.8, true};
-    case WorkClass::kCopyDevice:
-      return {assumed(0.15, 0, 0.5), assumed(0.35, 0.1, 0.6), 0.7, false};
-    case WorkClass::kCopyHost:
-      return {assumed(0, 0, 0.02), assumed(0.04, 0.01, 0.12), 0.5, true};
-    case WorkClass::kMemset:
-      return {assumed(0.2, 0, 0.6), assumed(0.3, 0.1, 0.6), 0.7, false};
-    case WorkClass::kUnknown:
-      break;
-  }
-  return {assumed(1, 0, 1), assumed(0.4, 0.05, 1), 0.85, false};
-}
+// In the order of WorkClass.
+constexpr std::array<ClassResponse, kWorkClasses> kClassResponses = {{
+    {assumed(1, 0, 1), assumed(0.4, 0.05, 1), 0.85, false},            // unknown: as 1/f
+    {assumed(0.85, 0.4, 1), assumed(0.65, 0.3, 1), 0.9, false},        // gemm
+    {assumed(0.85, 0.4, 1), assumed(0.6, 0.25, 1), 0.9, false},        // conv
+    {assumed(0.8, 0.3, 1), assumed(0.55, 0.2, 1), 0.9, false},         // attention
+    {assumed(0.25, 0.03, 0.8), assumed(0.45, 0.2, 0.7), 0.8, false},   // elementwise
+    {assumed(0.4, 0.05, 0.9), assumed(0.35, 0.1, 0.7), 0.8, false},    // reduce
+    {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false},     // norm
+    {assumed(0.4, 0.05, 0.9), assumed(0.4, 0.1, 0.7), 0.8, false},     // softmax
+    {assumed(0.3, 0.05, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false},     // embedding
+    {assumed(0.3, 0.03, 0.8), assumed(0.4, 0.1, 0.7), 0.8, false},     // memory
+    {assumed(0.6, 0.2, 1), assumed(0.35, 0.1, 0.7), 0.85, false},      // sort
+    {assumed(0.2, 0.03, 0.7), assumed(0.45, 0.2, 0.7), 0.8, false},    // optimizer
+    {assumed(0.4, 0.05, 0.9), assumed(0.45, 0.15, 0.8), 0.85, false},  // fused
+    // A collective waits for links and for other GPUs; its kernels poll.
+    {assumed(0.1, 0, 0.4), assumed(0.12, 0.03, 0.4), 0.8, true},   // collective
+    {assumed(0.15, 0, 0.5), assumed(0.35, 0.1, 0.6), 0.7, false},  // copy_device
+    {assumed(0, 0, 0.02), assumed(0.04, 0.01, 0.12), 0.5, true},   // copy_host
+    {assumed(0.2, 0, 0.6), assumed(0.3, 0.1, 0.6), 0.7, false},    // memset
+}};
 
 /// Time and energy of a class, `time` long.
-Response from_class(const Device& d, const ClockTable& table, WorkClass kind, double time) {
-  const ClassResponse c = class_response(kind);
+Response from_class(const ClockTable& table, WorkClass kind, double time) {
+  const ClassResponse& c = kClassResponses[static_cast<std::size_t>(kind)];
   Response r;
   // The shorter the kernel, the more of it is latency. Not for what the host or the link drives.
   const double latency = c.fixed_rest ? 0 : std::min(1.0, kLatencySeconds / std::max(time, 1e-12));
@@ -89,7 +70,6 @@ Response from_class(const Device& d, const ClockTable& table, WorkClass kind, do
   r.memory_j = dynamic - r.core_j;
   r.dynamic_low_j = std::min(dynamic, c.power.low * room * busy * time);
   r.dynamic_high_j = c.power.high * room * time;
-  static_cast<void>(d);
   return r;
 }
 
@@ -143,18 +123,21 @@ Dynamic dynamic_energy(const Work& work, const Device& d, double f, double obser
     e.high += c.total.estimate.high * (core + other);
   };
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (!work.ops[i] || !d.unit_j[i]) continue;
-    const double most =
-        d.peak_flops[i] ? d.peak_flops[i]->estimate.high * speed * observed : work.ops[i]->si();
-    add(work.ops[i]->si(), most, *d.unit_j[i], 1);
+    const auto& ops = work.ops[i];
+    const auto& peak = d.peak_flops[i];
+    const auto& c = d.unit_j[i];
+    if (!ops || !c) continue;
+    add(ops->si(), peak ? peak->estimate.high * speed * observed : ops->si(), *c, 1);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
-    if (!work.bytes[i] || !d.level_j[i]) continue;
+    const auto& bytes = work.bytes[i];
+    const auto& bandwidth = d.bandwidth[i];
+    const auto& c = d.level_j[i];
+    if (!bytes || !c) continue;
     const bool core = static_cast<Level>(i) == Level::kL1 || static_cast<Level>(i) == Level::kL2;
-    const double most = d.bandwidth[i]
-                            ? d.bandwidth[i]->estimate.high * (core ? speed : 1) * observed
-                            : work.bytes[i]->si();
-    add(work.bytes[i]->si(), most, *d.level_j[i], 8);
+    const double most =
+        bandwidth ? bandwidth->estimate.high * (core ? speed : 1) * observed : bytes->si();
+    add(bytes->si(), most, *c, 8);
   }
   return e;
 }
@@ -239,9 +222,20 @@ Response respond(const Device& d, const ClockTable& table, const Observation& o,
   if (power_capped != nullptr) *power_capped = false;
   if (!(time > 0)) return {};
   const bool shapes = o.known == Known::kShapes && o.work != nullptr && says_something(*o.work);
-  Response r = shapes ? from_work(d, table, o)
-                      : from_class(d, table,
-                                   o.known == Known::kUnknown ? WorkClass::kUnknown : o.kind, time);
+  Response r;
+  if (shapes) {
+    r = from_work(d, table, o);
+  } else {
+    r = from_class(table, o.known == Known::kUnknown ? WorkClass::kUnknown : o.kind, time);
+    if (o.kind == WorkClass::kCollective && o.work != nullptr) {
+      // Its message is known: what it moves comes on top of the polling that the class stands for.
+      const Dynamic e = dynamic_energy(*o.work, d, table.reference.si(), time);
+      r.core_j += e.core;
+      r.memory_j += e.memory;
+      r.dynamic_low_j += e.low;
+      r.dynamic_high_j += e.high;
+    }
+  }
   // The board did not exceed its limit while it was observed: energies are scaled into it. The
   // clock is not taken to have been lower for that: it would make lower clocks look free.
   const std::size_t ref = table.reference_index;

@@ -45,13 +45,16 @@ Roofline roofline(const Work& work, const Device& d, double f, double memory_sca
     where = std::max(where, t);
   };
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (work.ops[i] && d.peak_flops[i])
-      add(work.ops[i]->si(), rate(*d.peak_flops[i], d.reachable_flops_share[i], core), r.core);
+    const auto& ops = work.ops[i];
+    const auto& peak = d.peak_flops[i];
+    if (ops && peak) add(ops->si(), rate(*peak, d.reachable_flops_share[i], core), r.core);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
-    if (!work.bytes[i] || !d.bandwidth[i]) continue;
-    const double bytes = work.bytes[i]->si();
-    const Figure& bw = *d.bandwidth[i];
+    const auto& amount = work.bytes[i];
+    const auto& bandwidth = d.bandwidth[i];
+    if (!amount || !bandwidth) continue;
+    const double bytes = amount->si();
+    const Figure& bw = *bandwidth;
     const MaybeFigure& share = d.reachable_bandwidth_share[i];
     switch (static_cast<Level>(i)) {
       case Level::kL1:

@@ -67,8 +67,9 @@ class Classifier {
     out_.piece.resize(events.size());
     std::vector<std::uint32_t> order(events.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return operators[a] < operators[b]; });
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return operators[a] != operators[b] ? operators[a] < operators[b] : a < b;
+    });
     std::size_t begin = 0;
     while (begin < order.size()) {
       const EventId op = operators[order[begin]];
@@ -104,13 +105,14 @@ class Classifier {
     Company company;
     if (op != kNoEvent) {
       index = find_operator(op);
-      if (operators_[index].work) {
+      const auto& work = operators_[index].work;
+      if (work) {
         kernels_.clear();
         for (const std::uint32_t i : members) {
           if (t_.kind[events[i]] == EventKind::kKernel)
             kernels_.push_back(&kernel_name(t_.name[events[i]]));
         }
-        company = company_of(kernels_, operators_[index].work->family);
+        company = company_of(kernels_, work->family);
       }
     }
     for (const std::uint32_t i : members) out_.piece[i] = piece(events[i], index, company);
@@ -127,7 +129,8 @@ class Classifier {
       // The launch's own arguments matter for messages and grids only; a graph's node ids would
       // make every launch new.
       if (k.kind == model::WorkClass::kCollective ||
-          (k.items_per_block != 0 && (op == kNoOperator || !operators_[op].work))) {
+          ((k.items_per_block > 0 || k.items_per_thread > 0) &&
+           (op == kNoOperator || !operators_[op].work))) {
         key.launch = t_.detail[e];
       }
       if (k.kind == model::WorkClass::kCollective) key.op = kNoOperator;
@@ -217,7 +220,9 @@ class Classifier {
     if (name.find("convolution_backward_") == std::string_view::npos) return kNoEvent;
     const Nanos end = t_.end_ns(op);
     std::size_t seen = 0;
-    for (EventId e = op; e-- > 0 && t_.track[e] == t_.track[op] && seen < kLookAround; ++seen) {
+    for (EventId next = op; next > 0 && seen < kLookAround; --next, ++seen) {
+      const EventId e = next - 1;
+      if (t_.track[e] != t_.track[op]) break;
       if (t_.kind[e] == EventKind::kHostOp && t_.end_ns(e) >= end &&
           t_.name_of(e).ends_with("convolution_backward"))
         return e;
@@ -298,7 +303,9 @@ std::vector<EventId> operators_of(const EventTable& table, std::span<const Event
   const auto less = [](const ByCorrelation& a, const ByCorrelation& b) {
     return a.process != b.process ? a.process < b.process : a.correlation < b.correlation;
   };
-  std::stable_sort(launches.begin(), launches.end(), less);
+  std::sort(launches.begin(), launches.end(), [&](const ByCorrelation& a, const ByCorrelation& b) {
+    return less(a, b) || (!less(b, a) && a.op < b.op);
+  });
   std::vector<EventId> out;
   out.reserve(gpu_events.size());
   for (const EventId e : gpu_events) {

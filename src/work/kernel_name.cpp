@@ -2,6 +2,7 @@
 // and friends.
 #include "kernel_name.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -296,17 +297,17 @@ std::size_t after(const std::string& s, std::string_view part) {
 /// and at least 4; elementwise_kernel<threads, V, ...> runs threads x V a block. The tensors stand
 /// as Array<char*, N>.
 void read_elementwise(const std::string& s, KernelName& k) {
-  std::size_t at = after(s, "vectorized_elementwise_kernel<");
-  if (at < s.size()) {
-    const int v = number_at(s, at);
-    k.items_per_block = -(v > 4 ? v : 4);  // negative: a thread, to be multiplied by the block
-  } else if ((at = after(s, "unrolled_elementwise_kernel<")) < s.size()) {
-    k.items_per_block = -4;
-  } else if ((at = after(s, "elementwise_kernel<")) < s.size() && digit(s[at])) {
-    const int threads = number_at(s, at);
-    while (at < s.size() && (s[at] == ',' || s[at] == ' ')) ++at;
-    const int v = number_at(s, at);
-    k.items_per_block = threads * v;
+  std::size_t vectorized = after(s, "vectorized_elementwise_kernel<");
+  std::size_t plain = after(s, "elementwise_kernel<");
+  std::size_t at = 0;
+  if (vectorized < s.size()) {
+    k.items_per_thread = std::max(4, number_at(s, vectorized));
+  } else if (s.find("unrolled_elementwise_kernel<") != std::string::npos) {
+    k.items_per_thread = 4;
+  } else if (plain < s.size() && digit(s[plain])) {
+    const int threads = number_at(s, plain);
+    while (plain < s.size() && (s[plain] == ',' || s[plain] == ' ')) ++plain;
+    k.items_per_block = threads * number_at(s, plain);
   }
   for (const std::string_view array :
        {std::string_view("array<char*, "), std::string_view("array<char*,")}) {

@@ -26,8 +26,9 @@ struct KernelName {
   std::optional<double> element_bytes;  ///< of its operands
   int tile_m = 0;                       ///< output tile of a gemm; 0: not in the name
   int tile_n = 0;
-  int items_per_block = 0;  ///< of PyTorch's elementwise kernels: elements a block handles
-  int arrays = 0;           ///< tensors such a kernel reads and writes
+  int items_per_thread = 0;  ///< of PyTorch's elementwise kernels: elements a thread handles ...
+  int items_per_block = 0;   ///< ... or a block; one of the two, else both 0
+  int arrays = 0;            ///< tensors such a kernel reads and writes
 };
 
 /// Substring searches only: call it once a distinct name.

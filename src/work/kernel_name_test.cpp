@@ -124,7 +124,7 @@ TEST(KernelName, ElementwiseKernelsSayWhatABlockHandles) {
   const KernelName v = read_kernel_name(
       "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
       "at::detail::Array<char*, 3> >(int");
-  EXPECT_EQ(v.items_per_block, -4);
+  EXPECT_EQ(v.items_per_thread, 4);
   EXPECT_EQ(v.arrays, 3);
   EXPECT_EQ(v.element_bytes, 4.0);
   const KernelName e = read_kernel_name(
@@ -133,8 +133,8 @@ TEST(KernelName, ElementwiseKernelsSayWhatABlockHandles) {
   EXPECT_EQ(e.items_per_block, 256);
   EXPECT_EQ(read_kernel_name("void at::native::vectorized_elementwise_kernel<8, "
                              "at::native::FillFunctor<c10::BFloat16>, std::array<char*, 1ul> >")
-                .items_per_block,
-            -8);
+                .items_per_thread,
+            8);
 }
 
 }  // namespace

@@ -179,11 +179,10 @@ Piece piece_of(const KernelName& k, std::string_view name, const std::optional<O
 Piece piece_by_name(const KernelName& k, const Arguments& launch) {
   // PyTorch's elementwise kernels say in name and grid how many elements they touch; the last block
   // may be partly empty.
-  if (k.kind == WorkClass::kElementwise && k.items_per_block != 0 && k.arrays > 0 &&
-      k.element_bytes && launch.grid > 0) {
-    const double per_block = k.items_per_block > 0 ? k.items_per_block
-                                                   : -static_cast<double>(k.items_per_block) *
-                                                         static_cast<double>(launch.block);
+  if (k.kind == WorkClass::kElementwise && k.arrays > 0 && k.element_bytes && launch.grid > 0) {
+    const double per_block = k.items_per_thread > 0
+                                 ? k.items_per_thread * static_cast<double>(launch.block)
+                                 : k.items_per_block;
     if (per_block > 0) {
       const double n = per_block * static_cast<double>(launch.grid);
       const double bytes = n * k.arrays * *k.element_bytes;

@@ -7,6 +7,7 @@
 
 #include "ergon/model.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name libFuzzer looks for.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ergon;
   using namespace ergon::model;

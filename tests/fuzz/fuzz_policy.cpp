@@ -5,6 +5,7 @@
 
 #include "ergon/policy.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name libFuzzer looks for.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ergon;
   const std::string text(reinterpret_cast<const char*>(data), size);
