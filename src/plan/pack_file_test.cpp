@@ -7,7 +7,7 @@
 namespace ergon::plan {
 namespace {
 
-const std::string kGood = R"({"schema": "ergon.packs/1",
+constexpr const char* kGood = R"({"schema": "ergon.packs/1",
  "gpus":  [{"id": "0", "idle_power_w": 60}],
  "switch": {"time_s": 0.002, "energy_j": 0.05, "min_run_s": 0},
  "repeats": false,

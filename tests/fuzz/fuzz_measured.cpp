@@ -6,6 +6,7 @@
 
 #include "ergon/plan.hpp"
 
+// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ergon::plan;
   const auto rows = read_measured({reinterpret_cast<const char*>(data), size});

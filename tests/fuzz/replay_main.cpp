@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 int main(int argc, char** argv) {

@@ -111,7 +111,7 @@ void chains(std::uint32_t packs, std::uint32_t clocks) {
   for (const bool repeats : {false, true}) {
     for (const SwitchCost& cost : costs) {
       for (const double slowdown : {0.005, 0.01, 0.03, 0.05, 0.10}) {
-        for (const std::uint64_t seed : {1, 2}) {
+        for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
           const Problem p = testing::random_chain(
               seed, {.packs = packs, .clocks = clocks, .switching = cost, .repeats = repeats});
           Value line = Value::object();
