@@ -25,7 +25,9 @@ struct RawInput::Digest {
 };
 
 RawInput::RawInput(std::string name)
-    : name_(std::move(name)), buffer_(kBuffer), digest_(std::make_unique<Digest>()) {
+    : name_(std::move(name)),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)),
+      digest_(std::make_unique<Digest>()) {
   XXH3_64bits_reset(&digest_->state);
 }
 RawInput::~RawInput() = default;
@@ -40,7 +42,7 @@ Result<std::size_t> RawInput::fetch_hashed(std::span<char> out) {
 Result<std::size_t> RawInput::read(std::span<char> out) {
   if (begin_ == end_) return fetch_hashed(out);
   const std::size_t n = std::min(out.size(), end_ - begin_);
-  std::memcpy(out.data(), buffer_.data() + begin_, n);
+  std::memcpy(out.data(), buffer_.get() + begin_, n);
   begin_ += n;
   return n;
 }
@@ -48,25 +50,24 @@ Result<std::size_t> RawInput::read(std::span<char> out) {
 Result<std::string_view> RawInput::buffered() {
   if (begin_ == end_) {
     begin_ = end_ = 0;
-    ERGON_TRY(end_, fetch_hashed(buffer_));
+    ERGON_TRY(end_, fetch_hashed(std::span(buffer_.get(), kBuffer)));
   }
-  return std::string_view(buffer_.data() + begin_, end_ - begin_);
+  return std::string_view(buffer_.get() + begin_, end_ - begin_);
 }
 
 Result<std::string_view> RawInput::peek(std::size_t n) {
-  ERGON_CHECK(n <= buffer_.size(), "peek beyond the buffer");
-  if (buffer_.size() - begin_ < n) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  ERGON_CHECK(n <= kBuffer, "peek beyond the buffer");
+  if (kBuffer - begin_ < n) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
   while (end_ - begin_ < n) {
-    ERGON_TRY(const std::size_t got,
-              fetch_hashed(std::span(buffer_.data() + end_, buffer_.size() - end_)));
+    ERGON_TRY(const std::size_t got, fetch_hashed(std::span(buffer_.get() + end_, kBuffer - end_)));
     if (got == 0) break;
     end_ += got;
   }
-  return std::string_view(buffer_.data() + begin_, end_ - begin_);
+  return std::string_view(buffer_.get() + begin_, end_ - begin_);
 }
 
 InputRecord RawInput::record() const {

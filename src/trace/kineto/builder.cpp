@@ -14,7 +14,7 @@ namespace ergon::trace::kineto {
 namespace {
 
 constexpr std::size_t kRecentTracks = 64;
-constexpr std::size_t kCachedDetails = 4096;
+constexpr std::size_t kCachedDetails = 1024;
 // Longer raw text is not cached: the cache has a bound.
 constexpr std::size_t kLongestCached = 1024;
 constexpr Nanos kLatest = kTimeLimit;

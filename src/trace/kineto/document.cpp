@@ -102,14 +102,19 @@ std::optional<std::string> Reader::string() {
 }
 
 // Walks over one value of any size without keeping it, or with its text in `text`. False where
-// brackets do not match or the input ends.
+// brackets do not match, something odd follows a string (a quote is missing) or the input ends.
 bool Reader::skip_value(std::string* text) {
   std::string open;
   bool quoted = false;
   bool escaped = false;
+  bool after_string = false;
   for (;;) {
     if (at_ == window_.end() && !window_.more(at_)) return false;
     const char c = *at_;
+    if (after_string && !is_space(c)) {
+      after_string = false;
+      if (c != ',' && c != ':' && c != ']' && c != '}') return false;
+    }
     if (!quoted && open.empty() && (c == ',' || c == '}' || c == ']')) return true;
     if (text != nullptr && text->size() < kMaxMetadata) text->push_back(c);
     ++at_;
@@ -121,6 +126,7 @@ bool Reader::skip_value(std::string* text) {
       } else if (c == '"') {
         quoted = false;
         if (open.empty()) return true;
+        after_string = true;
       }
     } else if (c == '"') {
       quoted = true;

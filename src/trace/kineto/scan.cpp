@@ -10,6 +10,12 @@ namespace ergon::trace::kineto {
 
 namespace {
 
+// What may follow a string inside an array or object. Where a quote is missing, all that follows
+// would otherwise count as strings the wrong way round, to the end of the file.
+bool may_follow_string(char c) {
+  return c == ',' || c == ':' || c == ']' || c == '}' || is_space(c) || c == '\0';
+}
+
 // Brackets one by one, with their kinds.
 Balance skip_slowly(const char*& p, const char* end) {
   std::array<char, kDeepest> open;
@@ -21,6 +27,10 @@ Balance skip_slowly(const char*& p, const char* end) {
       const StringEnd close = find_string_end(q + 1, end);
       if (close.quote == nullptr) return Balance::kNeedMore;
       q = close.quote + 1;
+      if (q < end && !may_follow_string(*q)) {
+        p = q;
+        return Balance::kMismatch;
+      }
       continue;
     }
     if (c == '[' || c == '{') {
@@ -61,17 +71,23 @@ std::uint64_t prefix_xor(std::uint64_t v) {
 // An array without escapes and objects, 64 bytes at a time. False: take the slow way.
 bool skip_fast(const char*& p, const char* end) {
   std::uint64_t inside = 0;
+  std::uint64_t closed_last = 0;  // the block before ended with the end of a string
   int depth = 0;
   for (const char* q = p; q < end; q += 64) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 32));
     const std::uint64_t quotes = equal_bytes(low, high, '"');
-    const std::uint64_t strings = prefix_xor(quotes) ^ inside;
+    const std::uint64_t strings = quotes == 0 ? inside : prefix_xor(quotes) ^ inside;
     inside = static_cast<std::uint64_t>(static_cast<std::int64_t>(strings) >> 63U);
+    const std::uint64_t ends = quotes & ~strings;
+    const std::uint64_t follow = ends << 1U | closed_last;
+    closed_last = ends >> 63U;
+    const std::uint64_t fit = equal_bytes(low, high, ',') | equal_bytes(low, high, ']') |
+                              equal_bytes(low, high, ' ') | equal_bytes(low, high, '\n');
     const std::uint64_t opens = equal_bytes(low, high, '[') & ~strings;
     const std::uint64_t closes = equal_bytes(low, high, ']') & ~strings;
     const std::uint64_t odd =
-        equal_bytes(low, high, '\\') |
+        equal_bytes(low, high, '\\') | (follow & ~fit) |
         ((equal_bytes(low, high, '{') | equal_bytes(low, high, '}')) & ~strings);
     std::uint64_t brackets = opens | closes;
     while (brackets != 0) {

@@ -1,0 +1,225 @@
+// Damage at every place of a trace: no crash, no hang, and what is sound elsewhere is kept.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "ergon/trace.hpp"
+#include "testing.hpp"
+
+namespace ergon::trace {
+namespace {
+
+const std::string kHead = R"json({
+  "schemaVersion": 1,
+  "deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 1, "numSms": 108}],
+  "traceEvents": [)json";
+
+std::string event(int i) {
+  const std::string n = std::to_string(i);
+  return R"json(
+  {
+    "ph": "X", "cat": "cpu_op", "name": "op)json" +
+         n + R"json(", "pid": 1, "tid": 2,
+    "ts": 10)json" +
+         n + R"json(.250, "dur": 5.125,
+    "args": {
+      "External id": )json" +
+         n + R"json(, "Input Dims": [[2, 3], []], "Ev Idx": )json" + n + R"json(
+    }
+  })json";
+}
+
+std::string trace(int events) {
+  std::string out = kHead;
+  for (int i = 0; i < events; ++i) out += (i == 0 ? "" : ",") + event(i);
+  return out + R"json(
+  ], "distributedInfo": {"rank": 5, "world_size": 8}, "baseTimeNanoseconds": 77
+})json";
+}
+
+Result<EventTable> read(const std::string& text, std::size_t window = 1 << 20) {
+  const auto source = io::memory_source(text);
+  return read_trace(*source, {.window_bytes = window, .threads = 1});
+}
+
+std::uint64_t damage(const EventTable& table) {
+  std::uint64_t count = 0;
+  for (const Skipped& s : table.skipped) count += s.damage ? s.count : 0;
+  return count;
+}
+
+TEST(Damage, TruncatedAnywhereKeepsTheEventsBefore) {
+  const std::string whole = trace(4);
+  const std::size_t second = kHead.size() + event(0).size() + 1 + event(1).size();
+  for (std::size_t length = 0; length < whole.size() - 1; ++length) {
+    const auto table = read(whole.substr(0, length));
+    if (length < kHead.size() + event(0).size()) {
+      EXPECT_FALSE(table.has_value()) << length;
+      if (!table) {
+        EXPECT_EQ(table.error().code, Errc::kMalformedInput);
+        EXPECT_TRUE(table.error().offset.has_value());
+        EXPECT_FALSE(table.error().hint.empty());
+      }
+      continue;
+    }
+    ASSERT_TRUE(table.has_value()) << length;
+    EXPECT_GE(damage(*table), 1U) << length;
+    EXPECT_GE(table->size(), length >= second ? 2U : 1U) << length;
+    EXPECT_EQ(table->name_of(0), "op0");
+  }
+}
+
+// One byte changed, dropped or added costs at most the event it is in, and its neighbour where it
+// tears the two apart.
+TEST(Damage, OneByteCostsAtMostTwoEvents) {
+  const int events = 5;
+  const std::string whole = trace(events);
+  const std::size_t begin = kHead.size();
+  std::size_t end = begin;
+  for (int i = 0; i < events; ++i) end += event(i).size() + 1;
+  const std::string bytes("\"\\{}[],:0x \n\x01\xff\0", 15);
+  for (std::size_t at = begin; at < end - 1; ++at) {
+    for (std::size_t k = 0; k <= 2 * bytes.size(); ++k) {
+      std::string text = whole;
+      if (k < bytes.size()) {
+        text[at] = bytes[k];
+      } else if (k < 2 * bytes.size()) {
+        text.insert(at, 1, bytes[k - bytes.size()]);
+      } else {
+        text.erase(at, 1);
+      }
+      const auto table = read(text);
+      ASSERT_TRUE(table.has_value()) << at << " " << k << " " << table.error().message;
+      EXPECT_GE(table->size(), static_cast<std::size_t>(events - 2)) << at << " " << k << "\n"
+                                                                     << text;
+      EXPECT_EQ(testing::dump(*read(text, 64)), testing::dump(*table)) << at << " " << k;
+    }
+  }
+}
+
+// Metadata behind the events survives damage in the last event.
+TEST(Damage, MembersBehindDamagedEventsAreRead) {
+  std::string text = trace(3);
+  text.insert(text.find("\"op2\"") + 2, "\"");
+  const auto table = read(text);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->size(), 2U);
+  EXPECT_EQ(table->distributed.rank, 5);
+  EXPECT_EQ(table->base_ns, 77 + 100250);
+}
+
+TEST(Damage, DamageInMetadataDoesNotHideTheEvents) {
+  for (const char* bad : {"\"name\": \"NVID\"IA\"", "NaN,,", "}", "]", "\"", "\\"}) {
+    std::string text = trace(3);
+    text.insert(text.find("\"name\": \"NVIDIA"), bad);
+    const auto table = read(text);
+    ASSERT_TRUE(table.has_value()) << bad << table.error().message;
+    EXPECT_GE(table->size(), 2U) << bad;
+    EXPECT_GE(damage(*table), 1U) << bad;
+  }
+}
+
+std::uint64_t count(const EventTable& table, const std::string& reason) {
+  for (const Skipped& s : table.skipped) {
+    if (s.reason == reason) return s.count;
+  }
+  return 0;
+}
+
+TEST(Damage, OddValuesAreCounted) {
+  const auto one = [](const std::string& members) {
+    const std::string sound =
+        R"({"ph": "X", "cat": "cpu_op", "name": "sound", "pid": 1, "tid": 1, "ts": 1, "dur": 1})";
+    const auto table = read(R"({"traceEvents": [)" + sound +
+                            R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}");
+    EXPECT_TRUE(table.has_value()) << members;
+    return table ? *read(R"({"traceEvents": [)" + sound +
+                         R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}")
+                 : EventTable{};
+  };
+  EXPECT_EQ(count(one(R"("ts": NaN, "dur": 1)"), "bad_time"), 1U);
+  EXPECT_EQ(count(one(R"("ts": -Infinity, "dur": 1)"), "bad_time"), 1U);
+  EXPECT_EQ(count(one(R"("ts": "soon", "dur": 1)"), "bad_time"), 1U);
+  EXPECT_EQ(count(one(R"("dur": 1)"), "no_time"), 1U);
+  EXPECT_EQ(count(one(R"("ts": null, "dur": 1)"), "no_time"), 1U);
+  EXPECT_EQ(count(one(R"("ts": 1)"), "no_duration"), 1U);
+  EXPECT_EQ(count(one(R"("ts": 1, "dur": NaN)"), "bad_duration"), 1U);
+  EXPECT_EQ(count(one(R"("ts": 1e30, "dur": 1)"), "bad_time"), 1U);
+  EXPECT_EQ(count(one(R"("ts": 4000000000000000, "dur": 3000000000000000)"), "time_out_of_range"),
+            1U);
+  const EventTable negative = one(R"("ts": 1, "dur": -5)");
+  EXPECT_EQ(count(negative, "negative_duration"), 1U);
+  EXPECT_EQ(negative.size(), 2U);
+  EXPECT_EQ(count(one(R"("ts": 1, "dur": 1, "args": {"grid": [1 2]})"), "bad_argument"), 1U);
+  // Not damage.
+  EXPECT_EQ(count(one(R"("ts": 1, "dur": 1, "args": {"x": NaN, "y": {"z": [1]}, "stream": null})"),
+                  "bad_argument"),
+            0U);
+}
+
+TEST(Damage, NamesBecomeValidUtf8) {
+  const auto table =
+      read("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\xff\x01\\q\",\"ts\":1,\"dur\":1}]");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->name_of(0), "a\xef\xbf\xbd \\q");
+  EXPECT_EQ(count(*table, "bad_utf8"), 1U);
+  EXPECT_EQ(count(*table, "control_character"), 1U);
+  EXPECT_EQ(count(*table, "bad_escape"), 1U);
+}
+
+TEST(Damage, DepthAndLengthAreBounded) {
+  std::string deep = R"({"traceEvents":[{"args":)";
+  deep += std::string(20000, '[') + std::string(20000, ']') + "}]}";
+  EXPECT_EQ(read(deep).error().code, Errc::kMalformedInput);
+  std::string objects = R"({"traceEvents":[)";
+  for (int i = 0; i < 20000; ++i) objects += R"({"ph":[)";
+  EXPECT_FALSE(read(objects).has_value());
+  // An event that never ends is given up after 8 MiB; what follows is read.
+  std::string endless = kHead + R"({"ph": "X", "name": ")" + std::string(20U << 20U, 'x');
+  EXPECT_FALSE(read(endless).has_value());
+  std::string wide = kHead + event(0) + R"(, {"ph": "X", "args": {"a": [)";
+  for (int i = 0; i < 3000000; ++i) wide += "1, ";
+  const auto table = read(wide);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->size(), 1U);
+}
+
+TEST(Damage, RandomBytesOfJsonNeverCrash) {
+  std::mt19937 random(17);
+  const std::string pieces[] = {"{",
+                                "}",
+                                "[",
+                                "]",
+                                ",",
+                                ":",
+                                "\"",
+                                "\"ph\":\"X\"",
+                                "\"ts\":1",
+                                "\"dur\":2",
+                                "\"args\":{",
+                                "\"traceEvents\":[",
+                                "\"cat\":\"kernel\"",
+                                "\"name\":\"n\"",
+                                "\\",
+                                "1",
+                                "-",
+                                " ",
+                                "\n",
+                                "null",
+                                "\"stream\":7",
+                                "\x01",
+                                "\xff"};
+  for (int round = 0; round < 30000; ++round) {
+    std::string text = round % 2 == 0 ? "{\"traceEvents\":[" : "[";
+    for (std::size_t i = random() % 40; i > 0; --i) text += pieces[random() % std::size(pieces)];
+    const auto small = read(text, 64);
+    const auto large = read(text);
+    ASSERT_EQ(small.has_value(), large.has_value()) << text;
+    if (!small) continue;
+    EXPECT_EQ(testing::dump(*small), testing::dump(*large)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ergon::trace
