@@ -1,0 +1,285 @@
+// Assembles the packs of a window: clocks on offer, segments, prices, coupling, the cost of a
+// change.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "coupling.hpp"
+#include "cut.hpp"
+#include "price.hpp"
+
+namespace ergon::plan {
+namespace {
+
+using graph::NodeId;
+
+struct Offer {
+  std::vector<std::size_t> clocks;  // indices into the table, ascending
+  std::uint64_t below_break = 0;
+};
+
+// Clocks up to the trace's: of higher ones the trace says nothing. None below the regime break.
+Offer offered_clocks(const model::ClockTable& table, const TraceOptions& options) {
+  Offer offer;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i <= table.reference_index; ++i) {
+    if (table.below_break[i]) {
+      ++offer.below_break;
+      continue;
+    }
+    const bool measured =
+        std::all_of(options.curves.begin(), options.curves.end(),
+                    [&](const Curve& c) { return std::isfinite(c.time_ratio[i]); });
+    if (measured) all.push_back(i);
+  }
+  if (all.empty() || all.back() != table.reference_index) all.push_back(table.reference_index);
+  const std::size_t most = std::max<std::size_t>(2, options.max_clocks);
+  if (all.size() <= most) {
+    offer.clocks = std::move(all);
+    return offer;
+  }
+  for (std::size_t k = 0; k < most; ++k) {
+    offer.clocks.push_back(all[k * (all.size() - 1) / (most - 1)]);
+  }
+  return offer;
+}
+
+// Operations of each GPU of the window in order of start.
+std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
+                                                   const Window& window) {
+  std::vector<std::vector<NodeId>> operations(graph.gpus().size());
+  for (NodeId n = window.first; n < window.last; ++n) {
+    if (graph::on_gpu(graph.kind(n)) && graph.gpu(n) >= 0)
+      operations[static_cast<std::size_t>(graph.gpu(n))].push_back(n);
+  }
+  for (auto& list : operations) {
+    std::stable_sort(list.begin(), list.end(),
+                     [&](NodeId a, NodeId b) { return graph.start(a) < graph.start(b); });
+  }
+  return operations;
+}
+
+void add_fine_groups(const graph::Graph& graph, const Window& window,
+                     std::span<const NodeModel> models, std::span<const NodeId> operations,
+                     std::uint32_t gpu, std::vector<FineGroup>& out) {
+  Nanos until = window.begin_ns;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const NodeId n = operations[i];
+    const Nanos start = graph.start(n);
+    const Nanos begin = i == 0 ? window.begin_ns : start;
+    const Nanos next = i + 1 < operations.size() ? graph.start(operations[i + 1]) : window.end_ns;
+    const Nanos end = start + graph.duration(n);
+    const NodeModel& m = models[n - window.first];
+    const double t = to_seconds(graph.duration(n)).si();
+    FineGroup group;
+    group.gpu = gpu;
+    group.length_s = to_seconds(std::max<Nanos>(0, next - begin)).si();
+    group.overlap_s = to_seconds(std::max<Nanos>(0, end - next)).si();
+    group.busy_s =
+        to_seconds(std::max<Nanos>(0, std::min(end, next) - std::max(start, until))).si();
+    until = std::max(until, end);
+    group.response = {.core_s = t * double{m.core},
+                      .memory_s = t * double{m.memory},
+                      .fixed_s = t * (1 - double{m.core} - double{m.memory}),
+                      .core_j = double{m.core_j},
+                      .memory_j = double{m.memory_j}};
+    group.fixed = m.known == model::Known::kUnknown && (m.core > 0 || m.memory > 0);
+    out.push_back(group);
+  }
+}
+
+// A pack most of whose time is of unknown response stays at the trace's clock.
+bool keep_default(const SegmentPrice& price) {
+  const double unknown = price.known_s[static_cast<std::size_t>(model::Known::kUnknown)];
+  double all = 0;
+  for (const double s : price.known_s) all += s;
+  return unknown > 0.5 * all;
+}
+
+// The lowest clock that is cheapest for any pack: below it each option costs more time and more
+// energy than the same change of clock would at that one.
+std::size_t lowest_useful(const std::vector<SegmentPrice>& prices) {
+  std::size_t lowest = prices.empty() ? 0 : prices.front().options.size() - 1;
+  for (const SegmentPrice& p : prices) {
+    std::size_t best = p.options.size() - 1;
+    for (std::size_t i = p.options.size(); i-- > 0;) {
+      if (p.options[i].energy_j < p.options[best].energy_j) best = i;
+    }
+    lowest = std::min(lowest, best);
+  }
+  return lowest;
+}
+
+// For the latency the clock is the old or the new one: the worse of both is charged, between the
+// ends of the offered range.
+SwitchCost switch_cost(const TracePacks& packs, const TraceOptions& options,
+                       const model::Device& device) {
+  SwitchCost cost;
+  const double latency = packs.switch_latency.si();
+  const model::ClockTable& table = packs.table;
+  double high_j = 0;
+  double low_j = 0;
+  double high_s = 0;
+  double low_s = 0;
+  for (const Pack& pack : packs.problem.packs) {
+    high_j += pack.options.back().energy_j;
+    high_s += pack.options.back().time_s;
+    low_j += pack.options.front().energy_j;
+    low_s += pack.options.front().time_s;
+  }
+  if (latency > 0 && !packs.clocks.empty()) {
+    cost.time_s = latency * (1 - 1 / table.core[packs.clocks.front()]);
+    const double high_w = high_s > 0 ? high_j / high_s : 0;
+    const double low_w = low_s > 0 ? low_j / low_s : 0;
+    cost.energy_j = latency * std::max(0.0, high_w - low_w) + device.switch_energy_j.value();
+  }
+  if (options.switch_energy) cost.energy_j = options.switch_energy->si();
+  cost.min_run_s = options.min_run ? options.min_run->si() : kMinRunLatencies * latency;
+  return cost;
+}
+
+}  // namespace
+
+Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, NodeModels nodes,
+                             const model::Device& device, const TraceOptions& options) {
+  ERGON_CHECK(nodes.size() == window.last - window.first, "one model a node of the window");
+  const Hertz clock = options.trace_clock.value_or(device.default_clock);
+  if (!device.supports(clock)) {
+    const auto mhz = [](Hertz f) { return std::to_string(std::llround(f.si() / 1e6)) + "MHz"; };
+    return fail(Errc::kInvalidArgument, mhz(clock) + " is no clock of " + device.name,
+                "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " +
+                    mhz(device.min_clock()) + " to " + mhz(device.max_clock()));
+  }
+  TracePacks packs;
+  packs.table = model::clock_table(device, clock);
+  packs.trace_clock_assumed = !options.trace_clock.has_value();
+  packs.window = window;
+  packs.nodes = std::move(nodes);
+  packs.curves = options.curves;
+  Offer offer = offered_clocks(packs.table, options);
+  packs.clocks = std::move(offer.clocks);
+  packs.below_break = offer.below_break;
+
+  const auto operations = operations_by_gpu(graph, window);
+  std::size_t used = 0;
+  for (const auto& list : operations) used += list.empty() ? 0 : 1;
+  if (used == 0) {
+    return fail(Errc::kMalformedInput, "no GPU work in the part of the trace that is to be planned",
+                "plan the whole trace with --steps all");
+  }
+  const CutOptions cut{.max_packs = used == 1
+                                        ? options.max_packs
+                                        : std::max<std::size_t>(20, 2 * options.max_packs / used),
+                       .limit_w = packs.table.power_limit_w};
+  const NodeTimes times(graph, window, packs.nodes, packs.table, options.curves);
+  const Coupling coupling = find_coupling(graph, window, operations);
+
+  std::vector<SegmentPrice> prices;
+  std::vector<SegmentRef> refs;
+  for (std::size_t g = 0; g < operations.size(); ++g) {
+    if (operations[g].empty()) continue;
+    const auto gpu = static_cast<std::uint32_t>(packs.problem.gpus.size());
+    packs.problem.gpus.push_back({std::to_string(g), packs.table.idle_w});
+    const auto segments =
+        cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
+    auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,
+                                 operations[g], segments);
+    std::unordered_map<std::string_view, std::int64_t> seen;
+    std::size_t at = 0;
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      const Nanos end = s + 1 < segments.size() ? segments[s + 1].start_ns : window.end_ns;
+      PackInfo info{.start_ns = segments[s].start_ns,
+                    .end_ns = end,
+                    .busy_s = priced[s].busy_s,
+                    .operations = segments[s].end - segments[s].begin,
+                    .first_operation = {},
+                    .occurrence = 0,
+                    .response = priced[s].response,
+                    .known_s = priced[s].known_s};
+      for (; at < segments[s].begin; ++at) ++seen[graph.name(operations[g][at])];
+      const std::string_view first = graph.name(operations[g][segments[s].begin]);
+      info.first_operation = first;
+      info.occurrence = seen[first];
+      packs.packs.push_back(std::move(info));
+      refs.push_back({gpu, g, segments[s], end});
+    }
+    for (auto& p : priced) prices.push_back(std::move(p));
+    add_fine_groups(graph, window, packs.nodes, operations[g], gpu, packs.fine);
+    packs.operations += operations[g].size();
+  }
+
+  const std::size_t lowest = lowest_useful(prices);
+  packs.clocks.erase(packs.clocks.begin(),
+                     packs.clocks.begin() + static_cast<std::ptrdiff_t>(lowest));
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    auto& from = prices[i].options;
+    Pack pack;
+    pack.id = "g" + packs.problem.gpus[refs[i].gpu].id + ".p" + std::to_string(i);
+    pack.gpu = refs[i].gpu;
+    if (keep_default(prices[i])) {
+      pack.options.assign(from.end() - 1, from.end());
+    } else {
+      pack.options.assign(from.begin() + static_cast<std::ptrdiff_t>(lowest), from.end());
+    }
+    packs.problem.packs.push_back(std::move(pack));
+    for (std::size_t k = 0; k < model::kKnownKinds; ++k) packs.known_s[k] += prices[i].known_s[k];
+  }
+  packs.problem.repeats = window.repeats;
+  couple(graph, coupling, refs, packs);
+
+  packs.switch_latency = options.switch_latency.value_or(Seconds{});
+  packs.switch_origin = Origin::kAssumed;
+  if (!options.switch_latency) {
+    for (const std::size_t c : packs.clocks) {
+      const auto change = model::switch_time(device, packs.table.clocks[c]);
+      if (change.typical_s.value > packs.switch_latency.si()) {
+        packs.switch_latency = Seconds(change.typical_s.value);
+        packs.switch_origin = change.typical_s.origin;
+      }
+    }
+  }
+  packs.problem.switching = switch_cost(packs, options, device);
+  return packs;
+}
+
+double retime_choice(const graph::Graph& graph, const TracePacks& packs,
+                     std::span<const std::uint32_t> choice) {
+  const Window& window = packs.window;
+  const NodeTimes times(graph, window, packs.nodes, packs.table, packs.curves);
+  // The clock of each GPU at each moment, as the packs' start times in the trace say.
+  std::vector<std::vector<std::pair<Nanos, std::size_t>>> clocks(graph.gpus().size());
+  for (std::size_t i = 0; i < packs.packs.size(); ++i) {
+    const Pack& pack = packs.problem.packs[i];
+    const double hz = pack.options[choice[i]].clock_hz;
+    std::size_t index = packs.table.reference_index;
+    for (const std::size_t c : packs.clocks) {
+      if (packs.table.clocks[c].si() == hz) index = c;
+    }
+    const auto gpu = static_cast<std::size_t>(std::stoul(packs.problem.gpus[pack.gpu].id));
+    clocks[gpu].emplace_back(packs.packs[i].start_ns, index);
+  }
+  LaneRetimer lanes(graph);
+  const bool open = window.next == graph::kNoNode;
+  const NodeId last = open ? window.last : window.next + 1;
+  Nanos end = window.begin_ns;
+  lanes.run(window.first, last, [&](NodeId n, Lanes& out) {
+    const std::int32_t gpu = graph.gpu(n);
+    Nanos duration = graph.duration(n);
+    if (gpu >= 0 && times.scales(n)) {
+      const auto& list = clocks[static_cast<std::size_t>(gpu)];
+      auto at = std::upper_bound(list.begin(), list.end(), graph.start(n),
+                                 [](Nanos t, const auto& entry) { return t < entry.first; });
+      if (at != list.begin()) duration = times.at(n, (at - 1)->second);
+    }
+    out.fill(duration);
+  });
+  if (open) {
+    end = window.end_ns;
+    for (NodeId n = window.first; n < last; ++n) end = std::max(end, lanes.end(n)[0]);
+  } else {
+    end = window.end_ns + lanes.start(window.next)[0] - graph.start(window.next);
+  }
+  return to_seconds(end - window.begin_ns).si();
+}
+
+}  // namespace ergon::plan

@@ -1,0 +1,153 @@
+// Cuts a GPU's operations into segments of like clock response: small chunks first, then the most
+// alike neighbours are joined.
+#include "cut.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+namespace ergon::plan {
+namespace {
+
+using graph::NodeId;
+
+// Sums over the operations of a segment.
+struct Sums {
+  double time = 0;     // seconds of GPU work
+  double core = 0;     // of which follow the clock
+  double dynamic = 0;  // joules that follow the voltage
+  void add(const Sums& o) {
+    time += o.time;
+    core += o.core;
+    dynamic += o.dynamic;
+  }
+};
+
+// What joining two neighbours loses: the time whose response (or power, as a share of the limit) is
+// misrepresented by the mean. Joining an empty stretch loses nothing.
+double misfit(const Sums& a, const Sums& b, double limit_w) {
+  if (a.time <= 0 || b.time <= 0) return 0;
+  const double response = std::abs(a.core / a.time - b.core / b.time);
+  const double power =
+      limit_w > 0 ? std::abs(a.dynamic / a.time - b.dynamic / b.time) / limit_w : 0;
+  return (response + power) * a.time * b.time / (a.time + b.time);
+}
+
+struct Chunk {
+  Segment segment;
+  Sums sums;
+  std::size_t previous = 0, next = 0;  // living neighbours
+  std::uint32_t version = 0;
+  bool alive = true;
+};
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Chunks of at least `least` ns, or less where the response changes, never split where something
+// that scales runs across, unless it has grown too long.
+std::vector<Chunk> chunks_of(const graph::Graph& graph, const Window& window,
+                             std::span<const NodeModel> models, std::span<const NodeId> operations,
+                             const std::vector<bool>& hard, Nanos least, Nanos longest,
+                             double limit_w) {
+  std::vector<Chunk> chunks;
+  Nanos running_until = window.begin_ns;  // of what scales
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    const NodeId n = operations[i];
+    const Nanos start = graph.start(n);
+    const NodeModel& m = models[n - window.first];
+    const double t = to_seconds(graph.duration(n)).si();
+    const Sums sums{t, t * double{m.core}, double{m.core_j}};
+    bool cut = chunks.empty() || hard[i];
+    if (!cut) {
+      const Nanos length = start - chunks.back().segment.start_ns;
+      const bool clean = start >= running_until;
+      const bool differs = misfit(chunks.back().sums, sums, limit_w) >
+                           0.02 * std::min(sums.time, chunks.back().sums.time);
+      cut = (clean && length > 0 && (length >= least || differs)) || length >= longest;
+    }
+    if (cut) {
+      Chunk c;
+      c.segment = {i, i, chunks.empty() ? window.begin_ns : start, !chunks.empty() && hard[i]};
+      chunks.push_back(c);
+    }
+    chunks.back().segment.end = i + 1;
+    chunks.back().sums.add(sums);
+    if (m.core > 0 || m.memory > 0)
+      running_until = std::max(running_until, start + graph.duration(n));
+  }
+  return chunks;
+}
+
+struct Join {
+  double cost;
+  std::size_t left;
+  std::uint32_t left_version, right_version;
+  // Ties go to the earlier pair, so that the result does not depend on the heap.
+  friend bool operator<(const Join& a, const Join& b) {
+    return a.cost != b.cost ? a.cost > b.cost : a.left > b.left;
+  }
+};
+
+void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tolerance_s,
+                     double limit_w) {
+  std::size_t alive = chunks.size();
+  std::priority_queue<Join> joins;
+  const auto propose = [&](std::size_t left) {
+    if (left == kNone || chunks[left].next == kNone) return;
+    const Chunk& a = chunks[left];
+    const Chunk& b = chunks[a.next];
+    if (b.segment.hard) return;
+    joins.push({misfit(a.sums, b.sums, limit_w), left, a.version, b.version});
+  };
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].previous = i == 0 ? kNone : i - 1;
+    chunks[i].next = i + 1 == chunks.size() ? kNone : i + 1;
+  }
+  for (std::size_t i = 0; i < chunks.size(); ++i) propose(i);
+  double lost = 0;
+  while (!joins.empty()) {
+    const Join join = joins.top();
+    Chunk& a = chunks[join.left];
+    if (!a.alive || a.version != join.left_version || a.next == kNone ||
+        chunks[a.next].version != join.right_version) {
+      joins.pop();
+      continue;
+    }
+    if (alive <= wanted && lost + join.cost > tolerance_s) break;
+    joins.pop();
+    lost += join.cost;
+    Chunk& b = chunks[a.next];
+    a.segment.end = b.segment.end;
+    a.sums.add(b.sums);
+    ++a.version;
+    b.alive = false;
+    ++b.version;
+    a.next = b.next;
+    if (a.next != kNone) chunks[a.next].previous = join.left;
+    --alive;
+    propose(join.left);
+    propose(a.previous);
+  }
+}
+
+}  // namespace
+
+std::vector<Segment> cut_segments(const graph::Graph& graph, const Window& window,
+                                  std::span<const NodeModel> models,
+                                  std::span<const NodeId> operations,
+                                  const std::vector<bool>& hard_cuts, const CutOptions& options) {
+  const Nanos length = window.end_ns - window.begin_ns;
+  const Nanos least = length / static_cast<Nanos>(8 * options.max_packs) + 1;
+  const Nanos longest = length / static_cast<Nanos>(options.max_packs) + 1;
+  auto chunks =
+      chunks_of(graph, window, models, operations, hard_cuts, least, longest, options.limit_w);
+  // Alike enough: all joins together misrepresent at most this share of the window.
+  constexpr double kTolerance = 1e-4;
+  join_neighbours(chunks, options.max_packs, kTolerance * to_seconds(length).si(), options.limit_w);
+  std::vector<Segment> segments;
+  for (const Chunk& c : chunks) {
+    if (c.alive) segments.push_back(c.segment);
+  }
+  return segments;
+}
+
+}  // namespace ergon::plan

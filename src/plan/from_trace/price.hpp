@@ -1,0 +1,57 @@
+// What each segment of a GPU costs at every offered clock.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cut.hpp"
+#include "lanes.hpp"
+
+namespace ergon::plan {
+
+/// Durations of a window's nodes at the clocks of the table.
+class NodeTimes {
+ public:
+  NodeTimes(const graph::Graph& graph, const Window& window, std::span<const NodeModel> models,
+            const model::ClockTable& table, std::span<const Curve> curves)
+      : graph_(&graph), window_(&window), models_(models), table_(&table), curves_(curves) {}
+
+  /// Duration against the trace's clock; exactly 1 there.
+  [[nodiscard]] double ratio(graph::NodeId n, std::size_t clock) const {
+    const NodeModel& m = models_[n - window_->first];
+    if (m.curve >= 0) return curves_[static_cast<std::size_t>(m.curve)].time_ratio[clock];
+    return 1 + double{m.core} * (table_->core[clock] - 1) +
+           double{m.memory} * (table_->memory[clock] - 1);
+  }
+  [[nodiscard]] bool scales(graph::NodeId n) const {
+    if (n < window_->first || n >= window_->last) return false;
+    const NodeModel& m = models_[n - window_->first];
+    return m.core > 0 || m.memory > 0 || m.curve >= 0;
+  }
+  [[nodiscard]] Nanos at(graph::NodeId n, std::size_t clock) const;
+  /// Joules beyond idle and active power.
+  [[nodiscard]] double dynamic_j(graph::NodeId n, std::size_t clock) const;
+
+ private:
+  const graph::Graph* graph_;
+  const Window* window_;
+  std::span<const NodeModel> models_;
+  const model::ClockTable* table_;
+  std::span<const Curve> curves_;
+};
+
+/// One option a clock of `clocks` (indices into the table), ascending, for each segment.
+struct SegmentPrice {
+  std::vector<Option> options;
+  double busy_s = 0;
+  model::Response response;
+  std::array<double, model::kKnownKinds> known_s = {};
+};
+std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window& window,
+                                         const NodeTimes& times, std::span<const NodeModel> models,
+                                         const model::ClockTable& table,
+                                         std::span<const std::size_t> clocks,
+                                         std::span<const graph::NodeId> operations,
+                                         std::span<const Segment> segments);
+
+}  // namespace ergon::plan

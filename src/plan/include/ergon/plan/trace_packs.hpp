@@ -1,0 +1,124 @@
+// From the execution graph of a trace to packs: which step is planned, where it is cut, what each
+// pack costs at every clock.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ergon/base.hpp"
+#include "ergon/graph.hpp"
+#include "ergon/model.hpp"
+#include "ergon/plan.hpp"
+
+namespace ergon::plan {
+
+/// What a pack is made of, beside its options.
+struct PackInfo {
+  Nanos start_ns = 0;  ///< on the graph's clock
+  Nanos end_ns = 0;
+  double busy_s = 0;  ///< in which its GPU runs something
+  std::uint64_t operations = 0;
+  std::string first_operation;  ///< name of the first GPU operation
+  std::int64_t occurrence = 0;  ///< which one of that name in the window on that GPU, from 0
+  model::Response response;     ///< sum over its operations
+  std::array<double, model::kKnownKinds> known_s = {};  ///< GPU time by how the response is known
+};
+
+/// How one GPU operation answers to the clock; all zero for host nodes. Shares of its duration; the
+/// rest of the time is fixed.
+struct NodeModel {
+  float core = 0;
+  float memory = 0;
+  float core_j = 0;
+  float memory_j = 0;
+  model::Known known = model::Known::kUnknown;
+  std::int32_t curve = -1;  ///< index into TraceOptions::curves: measured, the shares are not used
+};
+
+/// A measured response, one entry a clock of the ClockTable; NaN where it was not measured.
+struct Curve {
+  std::string name;
+  std::vector<double> time_ratio;  ///< against the trace's clock
+  std::vector<double> power_w;     ///< of the whole GPU while it runs
+};
+
+struct TraceOptions {
+  std::optional<Hertz> trace_clock = {};       ///< unset: the device's default clock, assumed
+  std::optional<Seconds> switch_latency = {};  ///< unset: the device file's
+  std::optional<Joules> switch_energy = {};    ///< unset: the device's power over the latency
+  std::optional<Seconds> min_run = {};         ///< unset: kMinRunLatencies switch latencies
+  bool whole = false;                          ///< plan the whole trace, even where a step repeats
+  std::size_t max_packs = 1000;                ///< on one GPU; several GPUs share twice as many
+  std::size_t max_clocks = 64;                 ///< supported clocks are thinned evenly to so many
+  std::vector<Curve> curves =
+      {};  ///< with measurements, only clocks that all curves have are offered
+};
+/// Runs of one clock are kept at least so many switch latencies long.
+inline constexpr double kMinRunLatencies = 5;
+
+/// The part of the graph that is planned.
+struct Window {
+  graph::NodeId first = 0;  ///< nodes [first, last) start in it
+  graph::NodeId last = 0;
+  graph::NodeId next = graph::kNoNode;  ///< the operation that begins the following step, if any
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  bool repeats = false;
+  std::string step;       ///< name of the step; empty: the whole trace
+  std::size_t steps = 0;  ///< steps found in the trace
+};
+
+/// A kernel's share in finest_bound(): one pack of its own.
+struct FineGroup {
+  std::uint32_t gpu = 0;
+  double length_s = 0;   ///< from its start to the next operation's start
+  double overlap_s = 0;  ///< of its duration, what runs beside the next one
+  double busy_s = 0;
+  model::Response response;
+  bool fixed = false;  ///< unknown response: kept at the trace's clock
+};
+
+/// The packs of a trace, and what a plan of them can be checked against.
+struct TracePacks {
+  Problem problem;  ///< one option per offered clock, ascending; the last is the trace's
+  std::vector<PackInfo> packs;      ///< as problem.packs
+  std::vector<std::size_t> clocks;  ///< offered clocks: indices into table.clocks, ascending
+  model::ClockTable table;
+  bool trace_clock_assumed = true;
+  Seconds switch_latency{};
+  Origin switch_origin = Origin::kAssumed;
+  Window window;
+  std::vector<NodeModel> nodes;  ///< of window nodes [first, last)
+  std::vector<Curve> curves;     ///< measured responses, as given
+  std::vector<FineGroup> fine;
+  std::array<double, model::kKnownKinds> known_s = {};
+  std::uint64_t operations = 0;
+  std::uint64_t below_break = 0;  ///< supported clocks that are not offered: below the regime break
+  std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
+};
+
+/// The response of every GPU node of a window: filled by the caller from operator shapes, kernel
+/// classes or measurements.
+using NodeModels = std::vector<NodeModel>;
+
+/// The step that is planned: the typical one of the trace's steps, or the whole trace.
+/// kMalformedInput without GPU work.
+Result<Window> choose_window(const graph::Graph& graph, bool whole);
+
+/// Cuts and prices a window. kInvalidArgument for a trace clock that the device does not support.
+Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, NodeModels nodes,
+                             const model::Device& device, const TraceOptions& options = {});
+
+/// Least energy that one pack an operation without switch cost could reach within the deadline: a
+/// Lagrangian bound (docs/explain/planning.md). Never above the energy of such a plan.
+double finest_bound(const TracePacks& packs, double deadline_s);
+
+/// The window's time when the graph is re-timed with every operation at the clock of its pack: an
+/// independent check of Evaluation::time_s.
+double retime_choice(const graph::Graph& graph, const TracePacks& packs,
+                     std::span<const std::uint32_t> choice);
+
+}  // namespace ergon::plan
