@@ -1,7 +1,116 @@
 // ergon graph: the execution graph of traces: critical path, slack, idle gaps, what-if.
+#include <ctime>
+
+#include "context.hpp"
+#include "graph_answer.hpp"
 #include "registry.hpp"
+#include "trace_input.hpp"
 
 namespace ergon::cli {
+namespace {
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+std::vector<const trace::EventTable*> pointers_to(const std::vector<trace::EventTable>& tables) {
+  std::vector<const trace::EventTable*> pointers;
+  for (const auto& table : tables) pointers.push_back(&table);
+  return pointers;
+}
+
+// Of the steps of all ranks those of one ordinal: the range from the first start to the last end.
+Result<graph::TimeRange> range_of_step(const std::vector<graph::Step>& steps, const std::vector<std::string>& names,
+                                       std::size_t wanted, std::string& name) {
+  if (wanted >= names.size()) {
+    return fail(Errc::kInvalidArgument, "the trace has no step " + std::to_string(wanted),
+                names.empty() ? "no repeating step was found; leave --steps out"
+                              : "steps 0 to " + std::to_string(names.size() - 1) + " were found");
+  }
+  name = names[wanted];
+  std::optional<graph::TimeRange> range;
+  for (const auto& step : steps) {
+    if (step.name != name) continue;
+    if (!range) range = step.host;
+    range->begin = std::min(range->begin, step.host.begin);
+    range->end = std::max(range->end, step.host.end);
+  }
+  return *range;
+}
+
+Result<int> graph_run(Context& context) {
+  const double begin = cpu_seconds();
+  trace::ReadTimings reading;
+  ERGON_TRY(const auto tables, read_tables(context, context.operands(), &reading));
+  const double read_s = cpu_seconds() - begin;
+  const auto pointers = pointers_to(tables);
+
+  GraphRequest request{.slack = context.enabled("slack"),
+                       .check_replay = context.enabled("check-replay"),
+                       .what_if = {},
+                       .top = static_cast<std::size_t>(context.integer("top").value_or(50)),
+                       .with_page = context.wants("html")};
+  for (const auto& rule : context.texts("what-if")) {
+    ERGON_TRY(auto parsed, graph::WhatIf::parse(rule));
+    request.what_if.push_back(std::move(parsed));
+  }
+  context.stage("building the graph");
+  graph::BuildOptions options;
+  if (const auto gpu = context.integer("gpu")) options.device = static_cast<std::int32_t>(*gpu);
+  if (const auto range = context.time_range("time-range")) {
+    options.range = graph::TimeRange{range->begin.value_or(0), range->end.value_or(std::numeric_limits<Nanos>::max())};
+  }
+  ERGON_TRY(auto graph, graph::build(pointers, options));
+
+  const auto steps = graph::find_steps(graph);
+  std::vector<std::string> names;
+  for (const auto& step : steps) {
+    if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
+  }
+  request.steps = names.size();
+  const std::string which = context.text("steps").value_or("all");
+  if (which != "all" && (which != "auto" || !names.empty())) {
+    const std::size_t wanted = which == "auto" ? names.size() / 2 : static_cast<std::size_t>(std::stoull(which));
+    ERGON_TRY(options.range, range_of_step(steps, names, wanted, request.step_name));
+    ERGON_TRY(graph, graph::build(pointers, options));
+  }
+  const double build_s = cpu_seconds() - begin - read_s;
+  for (const auto& note : graph.notes()) context.warn(note.code, note.message, note.count);
+
+  context.stage("re-timing");
+  GraphResult result = graph_answer(graph, request);
+  if (!request.what_if.empty() && result.what_if_matches == 0) {
+    context.warn("what_if_matches_nothing", "no node matches the rules of --what-if");
+  }
+  if (context.enabled("timings")) {
+    const double analyse_s = cpu_seconds() - begin - read_s - build_s;
+    Value timings = Value::object();
+    timings.set("read_cpu_s", read_s)
+        .set("decompress_cpu_s", reading.decompress_s)
+        .set("parse_cpu_s", reading.parse_s)
+        .set("normalise_cpu_s", reading.normalise_s)
+        .set("build_cpu_s", build_s)
+        .set("analyse_cpu_s", analyse_s)
+        .set("uncompressed_bytes", reading.uncompressed_bytes)
+        .set("events", std::uint64_t{[&] {
+               std::uint64_t events = 0;
+               for (const auto& table : tables) events += table.size();
+               return events;
+             }()});
+    result.answer.data.set("timings", std::move(timings));
+    const auto rate = [&](double s) {
+      return s > 0 ? std::to_string(static_cast<double>(reading.uncompressed_bytes) / s / 1e9).substr(0, 5) : std::string("-");
+    };
+    result.answer.lines.push_back("CPU time: reading " + std::to_string(read_s) + " s (" + rate(read_s) +
+                                  " GB/s), building " + std::to_string(build_s) + " s, analysing " +
+                                  std::to_string(analyse_s) + " s; " + rate(read_s + build_s + analyse_s) + " GB/s in all.");
+  }
+  for (const auto& path : context.export_paths("perfetto")) {
+    ERGON_TRY_STATUS(io::write_file(path, perfetto_text(graph)));
+  }
+  ERGON_TRY_STATUS(context.emit(result.answer));
+  return result.replay_exact ? 0 : 1;
+}
+
+}  // namespace
 
 const Command& graph_command() {
   static const Command command = {
@@ -75,6 +184,7 @@ const Command& graph_command() {
                    {"ergon graph rank0.json rank1.json --gpu 0 --time-range 10ms:25ms",
                     "a part of a job of two ranks"}},
       .exports = {"perfetto"},
+      .run = graph_run,
   };
   return command;
 }

@@ -1,7 +1,117 @@
 // ergon plan: traces or packs to a clock policy under a bound, with a certified gap.
+#include <algorithm>
+
+#include "planning.hpp"
 #include "registry.hpp"
 
 namespace ergon::cli {
+namespace {
+
+struct Input {
+  std::unique_ptr<TraceJob> job;  // of traces
+  plan::Problem problem;          // of pack files and measurements
+  bool measured = false;
+  std::vector<std::string> sources;  // "path digest", for the policy
+};
+
+Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths, Input& input) {
+  std::vector<plan::Problem> problems;
+  for (const auto& path : paths) {
+    ERGON_TRY(const auto source, io::open_source(path));
+    ERGON_TRY(const std::string text, io::read_all(*source));
+    io::InputRecord record = source->record();
+    record.format = "packs";
+    input.sources.push_back(record.path + " " + record.digest);
+    context.add_input(std::move(record));
+    auto problem = plan::read_packs(text);
+    if (!problem) {
+      problem.error().message = path + ": " + problem.error().message;
+      return problem;
+    }
+    problems.push_back(*std::move(problem));
+  }
+  return plan::merge_packs(std::move(problems));
+}
+
+void override_switching(const Context& context, plan::SwitchCost& cost) {
+  if (const auto v = context.number("switch-latency")) cost.time_s = *v;
+  if (const auto v = context.number("switch-energy")) cost.energy_j = *v;
+  if (const auto v = context.number("min-run")) cost.min_run_s = *v;
+}
+
+Result<Input> load_input(Context& context) {
+  Input input;
+  const auto& paths = context.operands();
+  if (paths.empty()) {
+    const auto measured = context.text("measured");
+    if (!measured) {
+      return fail(Errc::kInvalidArgument, "nothing to plan",
+                  "name a trace or pack files, or give measurements with --measured CSV");
+    }
+    ERGON_TRY(const auto source, io::open_source(*measured));
+    ERGON_TRY(const std::string text, io::read_all(*source));
+    io::InputRecord record = source->record();
+    record.format = "measured";
+    input.sources.push_back(record.path + " " + record.digest);
+    context.add_input(std::move(record));
+    ERGON_TRY(const auto rows, plan::read_measured(text));
+    ERGON_TRY(input.problem, plan::measured_chain(rows));
+    override_switching(context, input.problem.switching);
+    input.measured = true;
+    return input;
+  }
+  std::size_t pack_files = 0;
+  for (const auto& path : paths) {
+    ERGON_TRY(const bool packs, is_pack_file(path));
+    pack_files += packs ? 1 : 0;
+  }
+  if (pack_files != 0 && pack_files != paths.size()) {
+    return fail(Errc::kInvalidArgument, "traces and pack files cannot be planned together",
+                "make pack files of the traces first: ergon pack TRACE -o FILE");
+  }
+  if (pack_files > 0) {
+    ERGON_TRY(input.problem, read_pack_files(context, paths, input));
+    override_switching(context, input.problem.switching);
+    return input;
+  }
+  ERGON_TRY(input.job, load_trace_job(context, paths));
+  for (const auto& table : input.job->tables) input.sources.push_back(table.input.path + " " + table.input.digest);
+  return input;
+}
+
+plan::Bound bound_of(const Context& context) {
+  plan::Bound bound;
+  if (const auto v = context.number("max-slowdown")) bound.max_slowdown = *v;
+  if (const auto v = context.number("deadline")) bound.deadline = Seconds(*v);
+  if (!bound.max_slowdown && !bound.deadline) bound.max_slowdown = 0.05;  // with --frontier: where the report points
+  return bound;
+}
+
+Result<int> plan_run(Context& context) {
+  ERGON_TRY(Input input, load_input(context));
+  const plan::Problem& problem = input.job ? input.job->packs.problem : input.problem;
+  PlanView view{.problem = &problem, .outcome = nullptr, .job = input.job.get(), .bound = bound_of(context),
+                .frontier = {}, .measured = input.measured};
+  context.stage("planning");
+  std::function<double(const plan::Choice&)> retime;
+  if (input.job) {
+    retime = [&](const plan::Choice& choice) { return plan::retime_choice(*input.job->graph, input.job->packs, choice); };
+  }
+  ERGON_TRY(const plan::Outcome outcome, plan::decide(problem, view.bound, {}, retime));
+  view.outcome = &outcome;
+  const bool page = context.wants("html");
+  if (context.enabled("frontier") || page) {
+    context.stage("walking the frontier");
+    constexpr std::size_t kPoints = 24;
+    ERGON_TRY(view.frontier, plan::frontier(problem, kPoints));
+  }
+  context.origin_share(input.measured ? "measured" : "modelled", 1);
+  ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));
+  ERGON_TRY_STATUS(context.emit(plan_answer(view, page)));
+  return 0;
+}
+
+}  // namespace
 
 const Command& plan_command() {
   static const Command command = {
@@ -49,6 +159,13 @@ const Command& plan_command() {
                .value = "CSV",
                .help = "measured runs: pack,clock_hz,time_s,energy_j; no model is used",
                .group = "Models"},
+              {.name = "steps",
+               .kind = Kind::kChoice,
+               .value = "STEPS",
+               .help = "what is planned: the repeating step, or the whole trace",
+               .default_text = "auto",
+               .group = "Models",
+               .choices = {"auto", "all"}},
               {.name = "trace-clock",
                .kind = Kind::kClock,
                .value = "CLOCK",
@@ -88,6 +205,7 @@ const Command& plan_command() {
                    {"ergon plan --measured runs.csv --max-slowdown 5% -f json",
                     "from measured runs alone"}},
       .artefact = "the policy file (ergon.policy/1)",
+      .run = plan_run,
   };
   return command;
 }

@@ -1,0 +1,39 @@
+// The answer of `graph`.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ergon/base.hpp"
+#include "ergon/graph.hpp"
+
+namespace ergon::cli {
+
+struct GraphRequest {
+  bool slack = false;
+  bool check_replay = false;
+  std::vector<graph::WhatIf> what_if;
+  std::size_t top = 50;
+  std::size_t steps = 0;            ///< steps found in the whole trace
+  std::string step_name = {};       ///< the selected step; empty: everything
+  std::optional<Nanos> slack_end = {};
+  bool with_page = false;
+};
+
+/// Where the CPU time went, in seconds.
+struct GraphTimings {
+  double build_s = 0;
+  double analyse_s = 0;
+};
+
+struct GraphResult {
+  Answer answer;
+  bool replay_exact = true;
+  std::uint64_t what_if_matches = 0;
+};
+GraphResult graph_answer(const graph::Graph& graph, const GraphRequest& request);
+
+/// Chrome JSON for Perfetto: the events, a track with the critical path, slack as arguments of GPU work.
+std::string perfetto_text(const graph::Graph& graph);
+
+}  // namespace ergon::cli

@@ -1,0 +1,50 @@
+// The pack file of a trace: the contract's fields first, then what lets `plan` say where it comes from.
+#include "planning.hpp"
+
+namespace ergon::cli {
+
+Result<bool> is_pack_file(const std::string& path) {
+  if (path == "-") return false;
+  ERGON_TRY(const auto source, io::open_source(path));
+  std::string head(4096, '\0');
+  const auto got = source->read(std::span(head.data(), head.size()));
+  if (!got) return false;
+  head.resize(*got);
+  return head.find("\"ergon.packs/") != std::string::npos;
+}
+
+std::string pack_file_text(const TraceJob& job) {
+  const plan::TracePacks& packs = job.packs;
+  // The planner's own writer gives the contract's part; the rest is added member by member.
+  auto document = io::parse_json(plan::write_packs(packs.problem));
+  ERGON_CHECK(document.has_value(), "the pack writer writes JSON");
+  Value::Array* list = nullptr;
+  for (auto& [name, member] : *document->as_object()) {
+    if (name == "packs") list = member.as_array();
+  }
+  ERGON_CHECK(list != nullptr && list->size() == packs.packs.size(), "one entry a pack");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const plan::PackInfo& info = packs.packs[i];
+    Value known = Value::object();
+    for (std::size_t k = 0; k < model::kKnownKinds; ++k) {
+      known.set(std::string(to_string(static_cast<model::Known>(k))) + "_s", info.known_s[k]);
+    }
+    (*list)[i]
+        .set("start_ns", info.start_ns)
+        .set("end_ns", info.end_ns)
+        .set("busy_s", info.busy_s)
+        .set("operations", info.operations)
+        .set("begins_with", Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
+        .set("response_known", std::move(known));
+  }
+  document->set("source", Value::object()
+                              .set("device", job.device.device.id)
+                              .set("trace_clock_hz", packs.table.reference.si())
+                              .set("trace_clock_origin", packs.trace_clock_assumed ? "assumed" : "measured")
+                              .set("switch_latency_s", packs.switch_latency.si())
+                              .set("step", packs.window.step.empty() ? Value() : Value(packs.window.step))
+                              .set("origin", "modelled"));
+  return io::to_json(*document);
+}
+
+}  // namespace ergon::cli

@@ -1,0 +1,175 @@
+// Timeline and kernel rows of the HTML page, from a graph; the plan's page on top of them.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "graph_answer.hpp"
+#include "page_data.hpp"
+#include "planning.hpp"
+
+namespace ergon::cli {
+
+using graph::Graph;
+using graph::NodeId;
+
+report::Timeline graph_timeline(const Graph& graph) {
+  report::Timeline timeline;
+  std::unordered_map<std::string, std::uint32_t> names;
+  std::map<std::pair<std::size_t, std::pair<std::int64_t, std::uint32_t>>, std::size_t> lanes;
+  for (const auto& gpu : graph.gpus()) {
+    timeline.gpus.push_back({.id = std::to_string(timeline.gpus.size()), .name = gpu.name, .lanes = {}});
+  }
+  for (NodeId n = 0; n < graph.size(); ++n) {
+    if (!graph::on_gpu(graph.kind(n)) || graph.gpu(n) < 0) continue;
+    const auto g = static_cast<std::size_t>(graph.gpu(n));
+    const trace::Track& track = graph.track(n);
+    const auto [lane, fresh] = lanes.emplace(std::pair(g, std::pair(track.stream, graph.table(n))), timeline.gpus[g].lanes.size());
+    if (fresh) timeline.gpus[g].lanes.push_back({.name = "stream " + std::to_string(track.stream), .slices = {}});
+    const auto [name, is_new] = names.emplace(std::string(graph.name(n)), static_cast<std::uint32_t>(timeline.names.size()));
+    if (is_new) timeline.names.push_back({std::string(graph.name(n)), to_string(graph.kind(n))});
+    timeline.gpus[g].lanes[lane->second].slices.push_back({graph.start(n), graph.duration(n), name->second});
+  }
+  return timeline;
+}
+
+std::vector<report::KernelRow> kernel_rows(const Graph& graph) {
+  const graph::Retimer timed(graph);
+  const graph::Slack slack = graph::slack(timed);
+  std::map<std::string, report::KernelRow> rows;
+  for (NodeId n = 0; n < graph.size(); ++n) {
+    if (!graph::on_gpu(graph.kind(n))) continue;
+    auto& row = rows[std::string(graph.name(n))];
+    if (row.count == 0) {
+      row.name = graph.name(n);
+      row.kind = to_string(graph.kind(n));
+    }
+    ++row.count;
+    row.time_s += to_seconds(graph.duration(n)).si();
+    const double mine = to_seconds(slack.total_ns[n]).si();
+    row.slack_s = row.slack_s ? std::min(*row.slack_s, mine) : mine;
+  }
+  std::vector<report::KernelRow> list;
+  for (auto& [name, row] : rows) list.push_back(std::move(row));
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return a.time_s != b.time_s ? a.time_s > b.time_s : a.name < b.name;
+  });
+  return list;
+}
+
+namespace {
+
+// Energy and clock response of each kernel name in the planned window, at the trace's clock.
+void add_responses(const TraceJob& job, std::vector<report::KernelRow>& rows) {
+  const Graph& graph = *job.graph;
+  const plan::TracePacks& packs = job.packs;
+  struct Sum {
+    double time = 0, core = 0, dynamic = 0;
+    bool shapes = true;
+  };
+  std::unordered_map<std::string_view, Sum> sums;
+  for (NodeId n = packs.window.first; n < packs.window.last; ++n) {
+    if (!graph::on_gpu(graph.kind(n))) continue;
+    const plan::NodeModel& m = packs.nodes[n - packs.window.first];
+    Sum& sum = sums[graph.name(n)];
+    const double t = to_seconds(graph.duration(n)).si();
+    sum.time += t;
+    sum.core += t * double{m.core};
+    sum.dynamic += double{m.core_j} + double{m.memory_j};
+    sum.shapes = sum.shapes && m.known != model::Known::kUnknown;
+  }
+  const double active = packs.table.active_w[packs.table.reference_index];
+  for (auto& row : rows) {
+    const auto at = sums.find(row.name);
+    if (at == sums.end() || at->second.time <= 0) continue;
+    const Sum& sum = at->second;
+    row.sensitivity = sum.core / sum.time;
+    // For the launches outside the planned step the same power is taken.
+    row.energy_j = (sum.dynamic / sum.time + active + packs.table.idle_w) * row.time_s;
+    row.origin = sum.shapes ? "modelled" : "assumed";
+  }
+}
+
+report::Frontier frontier_of(const PlanView& view) {
+  const plan::Outcome& out = *view.outcome;
+  const plan::Problem& problem = *view.problem;
+  const auto point = [](std::optional<double> clock, const plan::Evaluation& v) {
+    return report::OperatingPoint{clock, v.time_s, v.energy_j};
+  };
+  report::Frontier frontier;
+  for (const auto& p : view.frontier) {
+    frontier.points.push_back({p.solution.value.time_s, p.solution.value.energy_j, p.solution.lower_bound_j});
+  }
+  std::map<double, std::size_t> common;
+  for (const auto& pack : problem.packs) {
+    for (const auto& o : pack.options) ++common[o.clock_hz];
+  }
+  for (const auto& [clock, count] : common) {
+    if (count != problem.packs.size()) continue;
+    plan::Choice choice;
+    for (const auto& pack : problem.packs) {
+      const auto at = std::find_if(pack.options.begin(), pack.options.end(), [&](const auto& o) { return o.clock_hz == clock; });
+      choice.push_back(static_cast<std::uint32_t>(at - pack.options.begin()));
+    }
+    frontier.uniform.push_back(point(clock, plan::evaluate(problem, choice)));
+  }
+  frontier.default_clocks = point({}, out.default_value);
+  if (out.uniform) frontier.best_uniform = point(out.uniform->clock_hz, out.uniform->value);
+  frontier.plan = point({}, out.plan.value);
+  frontier.deadline_s = out.deadline_s;
+  frontier.lower_bound_j = out.plan.lower_bound_j;
+  return frontier;
+}
+
+}  // namespace
+
+void fill_plan_page(const PlanView& view, Answer& answer) {
+  const plan::Outcome& out = *view.outcome;
+  report::Page page;
+  const double saved = out.default_value.energy_j > 0 ? 1 - out.plan.value.energy_j / out.default_value.energy_j : 0;
+  const double slower = out.default_value.time_s > 0 ? out.plan.value.time_s / out.default_value.time_s - 1 : 0;
+  page.figures = {{"energy saved", 100 * saved, "%", "against default clocks"},
+                  {"more time", 100 * slower, "%", "bound: " + time_text(out.deadline_s)},
+                  {"energy of the plan", out.plan.value.energy_j, "J", view.measured ? "measured" : "modelled"},
+                  {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
+                  {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};
+  page.frontier = frontier_of(view);
+  if (view.job != nullptr) {
+    const TraceJob& job = *view.job;
+    page.timeline = graph_timeline(*job.graph);
+    for (auto& gpu : page.timeline->gpus) gpu.default_clock_hz = job.packs.table.reference.si();
+    for (std::size_t i = 0; i < job.packs.packs.size(); ++i) {
+      const plan::Pack& pack = view.problem->packs[i];
+      const auto gpu = static_cast<std::size_t>(std::stoul(view.problem->gpus[pack.gpu].id));
+      const plan::PackInfo& info = job.packs.packs[i];
+      page.timeline->gpus[gpu].packs.push_back({pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
+    }
+    page.kernels = kernel_rows(*job.graph);
+    add_responses(job, page.kernels);
+    const auto bar = [&](const char* label, const char* key) {
+      report::EnergyBar b{.label = label, .parts = {}};
+      if (const Value* components = answer.data.find("energy_components")) {
+        if (const Value* parts = components->find(key)) {
+          for (const auto& [name, joules] : *parts->as_object()) b.parts.emplace_back(name.substr(0, name.size() - 2), *joules.as_double());
+        }
+      }
+      return b;
+    };
+    page.energy = {bar("default clocks", "default"), bar("plan", "plan")};
+    report::CoverageBar known{.title = "Clock response", .base = "GPU time of the planned part", .parts = {}};
+    for (std::size_t k = 0; k < model::kKnownKinds; ++k) {
+      known.parts.emplace_back(to_string(static_cast<model::Known>(k)), job.packs.known_s[k]);
+    }
+    page.coverage.push_back(std::move(known));
+    const graph::Retimer timed(*job.graph);
+    report::CoverageBar edges{.title = "Dependency edges", .base = "edges of the graph", .parts = {{"recorded", 0}, {"inferred", 0}, {"assumed", 0}}};
+    for (const auto& r : graph::edges_by_rule(timed)) {
+      edges.parts[0].second += static_cast<double>(r.recorded);
+      edges.parts[1].second += static_cast<double>(r.inferred);
+      edges.parts[2].second += static_cast<double>(r.assumed);
+    }
+    page.coverage.push_back(std::move(edges));
+  }
+  answer.page = report::to_value(page);
+}
+
+}  // namespace ergon::cli

@@ -1,0 +1,373 @@
+// The answer of `plan`: default clocks, best uniform clock, plan, lower bound; how each figure is
+// known.
+#include <algorithm>
+#include <cmath>
+
+#include "planning.hpp"
+
+namespace ergon::cli {
+namespace {
+
+using plan::Evaluation;
+using plan::Problem;
+
+struct Savings {
+  double energy = 0;    // share of the default's energy
+  double slowdown = 0;  // share of the default's time
+};
+Savings against(const Evaluation& value, const Evaluation& base) {
+  return {base.energy_j > 0 ? 1 - value.energy_j / base.energy_j : 0,
+          base.time_s > 0 ? value.time_s / base.time_s - 1 : 0};
+}
+
+// The clock that all packs of a choice run at; nullopt where there are several.
+std::optional<double> single_clock(const Problem& problem, const plan::Choice& choice) {
+  std::optional<double> clock;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const double hz = problem.packs[i].options[choice[i]].clock_hz;
+    if (clock && *clock != hz) return std::nullopt;
+    clock = hz;
+  }
+  return clock;
+}
+
+Value optional(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
+
+std::string lock_command(const PlanView& view, double hz) {
+  const auto mhz = std::to_string(std::llround(hz / 1e6));
+  if (view.job != nullptr && view.job->device.device.vendor == "amd") {
+    return "amd-smi set --gpu all --clk-limit sclk max " + mhz;
+  }
+  return "nvidia-smi --lock-gpu-clocks=" + mhz + "," + mhz;
+}
+
+Value evaluation(const std::optional<double>& clock, const Evaluation& value) {
+  Value v = Value::object();
+  v.set("clock_hz", optional(clock)).set("time_s", value.time_s).set("energy_j", value.energy_j);
+  return v;
+}
+
+std::optional<double> gap_of(const plan::Solution& s) {
+  if (!(s.lower_bound_j > 0)) return std::nullopt;
+  return std::max(0.0, (s.value.energy_j - s.lower_bound_j) / s.lower_bound_j);
+}
+
+// Joules of a choice by component, from the packs' responses.
+struct Components {
+  double idle = 0, active = 0, core = 0, memory = 0;
+};
+Components components_of(const PlanView& view, const plan::Choice& choice, const Evaluation& value) {
+  const plan::TracePacks& packs = view.job->packs;
+  Components sum;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const plan::Option& option = view.problem->packs[i].options[choice[i]];
+    std::size_t clock = packs.table.reference_index;
+    for (const std::size_t c : packs.clocks) {
+      if (packs.table.clocks[c].si() == option.clock_hz) clock = c;
+    }
+    const double core = packs.packs[i].response.core_j * packs.table.voltage2[clock];
+    const double memory = packs.packs[i].response.memory_j;
+    const double idle = packs.table.idle_w * option.time_s;
+    sum.core += core;
+    sum.memory += memory;
+    sum.active += std::max(0.0, option.energy_j - core - memory - idle);
+  }
+  sum.idle = std::max(0.0, value.energy_j - sum.core - sum.memory - sum.active);
+  return sum;
+}
+Value components_value(const Components& c) {
+  Value v = Value::object();
+  v.set("idle_j", c.idle).set("active_j", c.active).set("core_j", c.core).set("memory_j", c.memory);
+  return v;
+}
+
+void add_headline(Answer& answer, const PlanView& view) {
+  const plan::Outcome& out = *view.outcome;
+  const Savings plan = against(out.plan.value, out.default_value);
+  const std::optional<double> clock = single_clock(*view.problem, out.plan.choice);
+  const std::string how = view.measured ? "" : " (modelled)";
+  if (plan.energy <= 1e-9) {
+    answer.headline = "Nothing can be saved within this bound: keep the default clocks" + how + ".";
+  } else if (clock) {
+    answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " + percent_text(plan.energy) +
+                      " energy at " + percent_text(plan.slowdown) + " more time" + how + ".";
+  } else {
+    answer.headline = "The plan saves " + percent_text(plan.energy) + " energy at " + percent_text(plan.slowdown) +
+                      " more time, with " + std::to_string(out.plan.value.switches) + " changes of clock" + how + ".";
+  }
+  if (out.uniform && !clock) {
+    const Savings uniform = against(out.uniform->value, out.default_value);
+    answer.lines.push_back("The best single clock, " + clock_text(out.uniform->clock_hz) + ", saves " +
+                           percent_text(uniform.energy) + " at " + percent_text(uniform.slowdown) + " more time.");
+  }
+  if (const auto gap = gap_of(out.plan)) {
+    answer.lines.push_back("No plan of these packs within the bound needs less than " +
+                           energy_text(out.plan.lower_bound_j) + ": this one is at most " + percent_text(*gap) +
+                           " above it.");
+  }
+  if (view.job != nullptr && clock && view.problem->packs.size() > 1) {
+    const auto& switching = view.problem->switching;
+    if (switching.time_s > 0 || switching.min_run_s > 0) {
+      answer.lines.push_back("Changing the clock takes " + time_text(view.job->packs.switch_latency.si()) +
+                             " here and each clock is kept for " + time_text(switching.min_run_s) +
+                             " at least; the planned part lasts " + time_text(out.default_value.time_s) + ".");
+    }
+  }
+  if (out.uniform) answer.lines.push_back("Lock the single clock: " + lock_command(view, out.uniform->clock_hz));
+}
+
+Table comparison(const PlanView& view) {
+  const plan::Outcome& out = *view.outcome;
+  Table table{.title = "Within " + time_text(out.deadline_s),
+              .columns = {{.title = "", .numeric = false},
+                          {.title = "clock", .unit = "MHz"},
+                          {.title = "time", .unit = "s", .significant = 5},
+                          {.title = "energy", .unit = "J", .significant = 5},
+                          {.title = "saved", .unit = "%", .significant = 3},
+                          {.title = "slower", .unit = "%", .significant = 3},
+                          {.title = "changes", .unit = ""}},
+              .rows = {}};
+  const auto row = [&](const char* name, const std::optional<double>& clock, const Evaluation& value) {
+    const Savings s = against(value, out.default_value);
+    table.rows.push_back({name, clock ? Value(std::round(*clock / 1e4) / 100) : Value("several"), value.time_s,
+                          value.energy_j, 100 * s.energy, 100 * s.slowdown, std::uint64_t{value.switches}});
+  };
+  row("default clocks", single_clock(*view.problem, out.default_choice), out.default_value);
+  if (out.uniform) row("best single clock", out.uniform->clock_hz, out.uniform->value);
+  row("plan", single_clock(*view.problem, out.plan.choice), out.plan.value);
+  const double bound = out.plan.lower_bound_j;
+  const double saved = out.default_value.energy_j > 0 ? 100 * (1 - bound / out.default_value.energy_j) : 0;
+  table.rows.push_back({"lower bound", nullptr, nullptr, bound, saved, nullptr, nullptr});
+  return table;
+}
+
+Table runs_of(const PlanView& view) {
+  Table table{.title = "Runs of one clock",
+              .columns = {{.title = "gpu", .numeric = false},
+                          {.title = "first pack", .numeric = false},
+                          {.title = "packs"},
+                          {.title = "clock", .unit = "MHz"},
+                          {.title = "time", .unit = "s"},
+                          {.title = "energy", .unit = "J"},
+                          {.title = "begins with", .numeric = false}},
+              .rows = {}};
+  const Problem& problem = *view.problem;
+  const plan::Choice& choice = view.outcome->plan.choice;
+  std::size_t runs = 0;
+  constexpr std::size_t kMost = 24;
+  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) {
+    double clock = -1;
+    for (std::size_t i = 0; i < choice.size(); ++i) {
+      if (problem.packs[i].gpu != g) continue;
+      const plan::Option& option = problem.packs[i].options[choice[i]];
+      if (option.clock_hz != clock) {
+        clock = option.clock_hz;
+        ++runs;
+        if (runs > kMost) continue;
+        const std::string first = view.job != nullptr ? view.job->packs.packs[i].first_operation : std::string();
+        table.rows.push_back({problem.gpus[g].id, problem.packs[i].id, std::uint64_t{0},
+                              std::round(clock / 1e4) / 100, 0.0, 0.0, first});
+      }
+      if (runs > kMost) continue;
+      auto& row = table.rows.back();
+      row[2] = *row[2].as_int() + 1;
+      row[4] = *row[4].as_double() + option.time_s;
+      row[5] = *row[5].as_double() + option.energy_j;
+    }
+  }
+  if (runs > kMost) table.note = std::to_string(runs - kMost) + " more runs; the policy file (-o) lists every pack";
+  return table;
+}
+
+Table frontier_table(const PlanView& view) {
+  Table table{.title = "Time-energy frontier",
+              .columns = {{.title = "deadline", .unit = "s", .significant = 6},
+                          {.title = "time", .unit = "s", .significant = 6},
+                          {.title = "energy", .unit = "J", .significant = 6},
+                          {.title = "lower bound", .unit = "J", .significant = 6},
+                          {.title = "saved", .unit = "%", .significant = 4},
+                          {.title = "slower", .unit = "%", .significant = 4}},
+              .rows = {}};
+  for (const auto& point : view.frontier) {
+    const Savings s = against(point.solution.value, view.outcome->default_value);
+    table.rows.push_back({point.deadline_s, point.solution.value.time_s, point.solution.value.energy_j,
+                          point.solution.lower_bound_j, 100 * s.energy, 100 * s.slowdown});
+  }
+  return table;
+}
+
+void add_trace_fields(Answer& answer, const PlanView& view) {
+  const TraceJob& job = *view.job;
+  const plan::TracePacks& packs = job.packs;
+  const plan::Outcome& out = *view.outcome;
+  Value device = Value::object();
+  device.set("id", job.device.device.id)
+      .set("name", job.device.device.name)
+      .set("note", job.device.note)
+      .set("trace_clock_hz", packs.table.reference.si())
+      .set("trace_clock_origin", packs.trace_clock_assumed ? "assumed" : "measured");
+  answer.data.set("device", std::move(device));
+  Value step = Value::object();
+  step.set("name", packs.window.step.empty() ? Value(nullptr) : Value(packs.window.step))
+      .set("steps_found", std::uint64_t{packs.window.steps})
+      .set("begin_ns", packs.window.begin_ns)
+      .set("end_ns", packs.window.end_ns)
+      .set("operations", packs.operations);
+  answer.data.set("step", std::move(step));
+  answer.data.set("finest_bound_j", plan::finest_bound(packs, out.deadline_s));
+  answer.data.set("coverage", coverage_value(packs.known_s));
+  Value components = Value::object();
+  components.set("default", components_value(components_of(view, out.default_choice, out.default_value)));
+  components.set("plan", components_value(components_of(view, out.plan.choice, out.plan.value)));
+  answer.data.set("energy_components", std::move(components));
+  answer.data.set("retimed_time_s", optional(out.retimed_s));
+
+  double all = 0;
+  for (const double s : packs.known_s) all += s;
+  const auto share = [&](model::Known k) { return all > 0 ? packs.known_s[static_cast<std::size_t>(k)] / all : 0; };
+  answer.lines.push_back("Planned: " + (packs.window.step.empty() ? "the whole trace" : packs.window.step) + ", " +
+                         std::to_string(view.problem->packs.size()) + " packs of " + std::to_string(packs.operations) +
+                         " GPU operations. Clock response of the GPU time: measured " +
+                         percent_text(share(model::Known::kMeasured)) + ", from shapes " +
+                         percent_text(share(model::Known::kShapes)) + ", from kernel class " +
+                         percent_text(share(model::Known::kClass)) + ", unknown " +
+                         percent_text(share(model::Known::kUnknown)) + ".");
+  answer.lines.push_back("Assumed: the trace ran at " + clock_text(packs.table.reference.si()) +
+                         (packs.trace_clock_assumed ? " (say --trace-clock to correct it)" : " (as given)") +
+                         "; energy is modelled for " + job.device.device.name + ".");
+}
+
+}  // namespace
+
+Value coverage_value(const std::array<double, model::kKnownKinds>& known_s) {
+  double all = 0;
+  for (const double s : known_s) all += s;
+  Value v = Value::object();
+  for (std::size_t k = 0; k < known_s.size(); ++k) {
+    v.set(to_string(static_cast<model::Known>(k)), all > 0 ? Value(known_s[k] / all) : Value(nullptr));
+  }
+  return v;
+}
+
+std::string clock_text(double hz) {
+  const double mhz = hz / 1e6;
+  char text[48];
+  std::snprintf(text, sizeof text, std::abs(mhz - std::round(mhz)) < 0.05 ? "%.0f MHz" : "%.1f MHz", mhz);
+  return text;
+}
+std::string percent_text(double fraction) {
+  const double percent = 100 * fraction;
+  char text[48];
+  const double size = std::abs(percent);
+  std::snprintf(text, sizeof text, size >= 10 ? "%.1f %%" : size >= 0.1 || size == 0 ? "%.2f %%" : "%.2g %%", percent);
+  return text;
+}
+std::string time_text(double seconds) {
+  char text[48];
+  if (seconds >= 1 || seconds == 0) std::snprintf(text, sizeof text, "%.4g s", seconds);
+  else if (seconds >= 1e-3) std::snprintf(text, sizeof text, "%.4g ms", seconds * 1e3);
+  else std::snprintf(text, sizeof text, "%.4g us", seconds * 1e6);
+  return text;
+}
+std::string energy_text(double joules) {
+  char text[48];
+  if (std::abs(joules) >= 1 || joules == 0) std::snprintf(text, sizeof text, "%.5g J", joules);
+  else std::snprintf(text, sizeof text, "%.4g mJ", joules * 1e3);
+  return text;
+}
+
+Answer plan_answer(const PlanView& view, bool with_page) {
+  const plan::Outcome& out = *view.outcome;
+  const Problem& problem = *view.problem;
+  Answer answer;
+  answer.command = "plan";
+  add_headline(answer, view);
+
+  Value bound = Value::object();
+  bound.set("max_slowdown", optional(view.bound.max_slowdown)).set("deadline_s", out.deadline_s);
+  answer.data.set("bound", std::move(bound));
+  answer.data.set("default", evaluation(single_clock(problem, out.default_choice), out.default_value));
+  if (out.uniform) {
+    Value uniform = evaluation(out.uniform->clock_hz, out.uniform->value);
+    const Savings s = against(out.uniform->value, out.default_value);
+    uniform.set("energy_saved", s.energy).set("slowdown", s.slowdown);
+    uniform.set("command", lock_command(view, out.uniform->clock_hz));
+    answer.data.set("uniform", std::move(uniform));
+  } else {
+    answer.data.set("uniform", nullptr);
+  }
+  Value plan = Value::object();
+  const Savings s = against(out.plan.value, out.default_value);
+  plan.set("time_s", out.plan.value.time_s)
+      .set("energy_j", out.plan.value.energy_j)
+      .set("switches", std::uint64_t{out.plan.value.switches})
+      .set("packs", std::uint64_t{problem.packs.size()})
+      .set("energy_saved", s.energy)
+      .set("slowdown", s.slowdown)
+      .set("optimal", out.plan.optimal)
+      .set("repairs", out.repairs);
+  answer.data.set("plan", std::move(plan));
+  answer.data.set("uniform_is_best", out.uniform_is_best);
+  answer.data.set("lower_bound_j", out.plan.lower_bound_j);
+  answer.data.set("gap", optional(gap_of(out.plan)));
+  answer.data.set("finest_bound_j", nullptr);
+  Value switching = Value::object();
+  switching.set("latency_s", view.job != nullptr ? Value(view.job->packs.switch_latency.si()) : Value(nullptr))
+      .set("time_s", problem.switching.time_s)
+      .set("energy_j", problem.switching.energy_j)
+      .set("min_run_s", problem.switching.min_run_s)
+      .set("repeats", problem.repeats);
+  answer.data.set("switch", std::move(switching));
+  if (!view.frontier.empty()) {
+    Value points = Value::array();
+    for (const auto& point : view.frontier) {
+      Value p = Value::object();
+      p.set("deadline_s", point.deadline_s)
+          .set("time_s", point.solution.value.time_s)
+          .set("energy_j", point.solution.value.energy_j)
+          .set("lower_bound_j", point.solution.lower_bound_j)
+          .set("switches", std::uint64_t{point.solution.value.switches});
+      points.push(std::move(p));
+    }
+    answer.data.set("frontier", std::move(points));
+  }
+  std::array<double, model::kKnownKinds> known{};
+  if (view.measured && view.job == nullptr) known[static_cast<std::size_t>(model::Known::kMeasured)] = 1;
+  answer.data.set("coverage", coverage_value(known));
+  answer.tables.push_back(comparison(view));
+  if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));
+  if (out.plan.value.switches > 0) answer.tables.push_back(runs_of(view));
+  if (view.job != nullptr) add_trace_fields(answer, view);
+  if (with_page) fill_plan_page(view, answer);
+  return answer;
+}
+
+std::string policy_text(const PlanView& view, const std::vector<std::string>& inputs) {
+  const plan::Outcome& out = *view.outcome;
+  const Problem& problem = *view.problem;
+  policy::Policy policy;
+  policy.device = view.job != nullptr ? view.job->device.device.id : std::string();
+  policy.max_slowdown = view.bound.max_slowdown.value_or(std::nan(""));
+  policy.deadline = Seconds(out.deadline_s);
+  policy.predicted_time = Seconds(out.plan.value.time_s);
+  policy.predicted_energy = Joules(out.plan.value.energy_j);
+  policy.default_time = Seconds(out.default_value.time_s);
+  policy.default_energy = Joules(out.default_value.energy_j);
+  policy.origin = view.measured ? Origin::kMeasured : Origin::kModelled;
+  policy.repeats = problem.repeats;
+  policy.switch_time = Seconds(problem.switching.time_s);
+  policy.switch_energy = Joules(problem.switching.energy_j);
+  policy.min_run = Seconds(problem.switching.min_run_s);
+  policy.inputs = inputs;
+  for (std::size_t i = 0; i < problem.packs.size(); ++i) {
+    const plan::Pack& pack = problem.packs[i];
+    policy.packs.push_back({pack.id, problem.gpus[pack.gpu].id, Hertz(pack.options[out.plan.choice[i]].clock_hz)});
+    if (view.job != nullptr) {
+      const plan::PackInfo& info = view.job->packs.packs[i];
+      policy.markers.push_back({.pack = pack.id, .first_kernel = info.first_operation, .occurrence = info.occurrence});
+    }
+  }
+  return policy::write_policy(policy);
+}
+
+}  // namespace ergon::cli

@@ -1,0 +1,60 @@
+// What `pack` and `plan` share: inputs to packs, a decision to an answer and to a policy file.
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "context.hpp"
+#include "ergon/graph.hpp"
+#include "ergon/model.hpp"
+#include "ergon/plan.hpp"
+#include "ergon/plan/outcome.hpp"
+#include "ergon/plan/trace_packs.hpp"
+#include "ergon/policy.hpp"
+#include "ergon/trace.hpp"
+
+namespace ergon::cli {
+
+/// A trace ready to be planned: its tables, its graph, the device and the packs.
+struct TraceJob {
+  std::vector<trace::EventTable> tables;
+  std::optional<graph::Graph> graph;
+  model::FoundDevice device;
+  plan::TracePacks packs;
+};
+
+/// Reads the traces (ranks of one job), finds the device and cuts the packs; warns where the device
+/// is not the trace's, where something was skipped or assumed.
+Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, const std::vector<std::string>& paths);
+
+/// Whether the file is a pack file (it says so in its first bytes); kIo when it cannot be read.
+Result<bool> is_pack_file(const std::string& path);
+
+/// The pack file of a trace: the contract's fields, and what `plan` shows of it.
+std::string pack_file_text(const TraceJob& job);
+
+/// Everything the answer of `plan` is made from. `job` is null for pack files and measurements.
+struct PlanView {
+  const plan::Problem* problem = nullptr;
+  const plan::Outcome* outcome = nullptr;
+  const TraceJob* job = nullptr;
+  plan::Bound bound;
+  std::vector<plan::FrontierPoint> frontier;
+  bool measured = false;
+};
+Answer plan_answer(const PlanView& view, bool with_page);
+/// The shares of `coverage`; null where there is no GPU time.
+Value coverage_value(const std::array<double, model::kKnownKinds>& known_s);
+/// Timeline, frontier, energy and kernels of the HTML page.
+void fill_plan_page(const PlanView& view, Answer& answer);
+std::string policy_text(const PlanView& view, const std::vector<std::string>& inputs);
+
+/// "1410 MHz", "-12.3 %", "2.41 s", "3.2 J" for sentences.
+std::string clock_text(double hz);
+std::string percent_text(double fraction);
+std::string time_text(double seconds);
+std::string energy_text(double joules);
+
+}  // namespace ergon::cli

@@ -1,0 +1,49 @@
+// Reads trace files and says what was read and what was left out.
+#include "trace_input.hpp"
+
+#include <iterator>
+
+namespace ergon::cli {
+
+Result<std::vector<trace::EventTable>> read_tables(Context& context, const std::vector<std::string>& paths,
+                                                   trace::ReadTimings* timings) {
+  std::vector<trace::EventTable> tables;
+  for (const auto& path : paths) {
+    context.stage("reading " + path);
+    ERGON_TRY(const auto source, io::open_source(path));
+    trace::ReadTimings spent;
+    ERGON_TRY(auto read, trace::read_traces(*source, {.threads = context.threads()}, &spent));
+    if (timings != nullptr) {
+      timings->decompress_s += spent.decompress_s;
+      timings->parse_s += spent.parse_s;
+      timings->normalise_s += spent.normalise_s;
+      timings->uncompressed_bytes += spent.uncompressed_bytes;
+    }
+    bool first = true;
+    for (auto& table : read) {
+      if (first) {
+        io::InputRecord record = table.input;
+        if (record.format.empty()) record.format = table.format;
+        context.add_input(std::move(record));
+      }
+      first = false;
+      std::uint64_t lost = 0;
+      for (const auto& skip : table.skipped) {
+        context.skipped(skip.reason, skip.count);
+        lost += skip.count;
+      }
+      if (lost > 0) {
+        context.warn("skipped", path + ": " + std::to_string(lost) + " parts could not be read (" +
+                                    table.skipped.front().reason + " at byte " +
+                                    std::to_string(table.skipped.front().first_offset) +
+                                    (table.skipped.size() > 1 ? " and others)" : ")"),
+                     lost);
+      }
+      if (table.generated) context.warn("generated", path + " was written by a generator, not recorded");
+      tables.push_back(std::move(table));
+    }
+  }
+  return tables;
+}
+
+}  // namespace ergon::cli
