@@ -84,7 +84,7 @@ void add_responses(const TraceJob& job, std::vector<report::KernelRow>& rows) {
     const Sum& sum = at->second;
     row.sensitivity = sum.core / sum.time;
     // For the launches outside the planned step the same power is taken.
-    row.energy_j = (sum.dynamic / sum.time + active + packs.table.idle_w) * row.time_s;
+    row.energy_j = (sum.dynamic / sum.time + active + packs.table.idle_w[packs.table.reference_index]) * row.time_s;
     row.origin = sum.shapes ? "modelled" : "assumed";
   }
 }

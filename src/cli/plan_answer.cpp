@@ -67,7 +67,7 @@ Components components_of(const PlanView& view, const plan::Choice& choice, const
     }
     const double core = packs.packs[i].response.core_j * packs.table.voltage2[clock];
     const double memory = packs.packs[i].response.memory_j;
-    const double idle = packs.table.idle_w * option.time_s;
+    const double idle = packs.table.idle_w[clock] * option.time_s;
     sum.core += core;
     sum.memory += memory;
     sum.active += std::max(0.0, option.energy_j - core - memory - idle);

@@ -1,7 +1,6 @@
 // Traces to packs for `pack` and `plan`: reading, the device, the graph, the cut.
 #include <algorithm>
 
-#include "ergon/work.hpp"
 #include "planning.hpp"
 #include "trace_input.hpp"
 
@@ -56,9 +55,10 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, const std::ve
   if (const auto v = context.number("switch-latency")) options.switch_latency = Seconds(*v);
   if (const auto v = context.number("switch-energy")) options.switch_energy = Joules(*v);
   if (const auto v = context.number("min-run")) options.min_run = Seconds(*v);
-  ERGON_TRY(auto models, plan::node_models(graph, window, job->device.device,
+  ERGON_TRY(auto classified, plan::node_models(graph, window, job->device.device,
                                            options.trace_clock.value_or(job->device.device.default_clock)));
-  ERGON_TRY(job->packs, plan::cut_packs(graph, window, std::move(models), job->device.device, options));
+  ERGON_TRY(job->packs, plan::cut_packs(graph, window, std::move(classified.models), job->device.device, options));
+  job->packs.power_capped = classified.power_capped;
 
   const plan::TracePacks& packs = job->packs;
   if (packs.trace_clock_assumed) {

@@ -144,12 +144,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
                              const model::Device& device, const TraceOptions& options) {
   ERGON_CHECK(nodes.size() == window.last - window.first, "one model a node of the window");
   const Hertz clock = options.trace_clock.value_or(device.default_clock);
-  if (!device.supports(clock)) {
-    const auto mhz = [](Hertz f) { return std::to_string(std::llround(f.si() / 1e6)) + "MHz"; };
-    return fail(Errc::kInvalidArgument, mhz(clock) + " is no clock of " + device.name,
-                "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " +
-                    mhz(device.min_clock()) + " to " + mhz(device.max_clock()));
-  }
+  if (!device.supports(clock)) return fail(clock_not_supported(device, clock));
   TracePacks packs;
   packs.table = model::clock_table(device, clock);
   packs.trace_clock_assumed = !options.trace_clock.has_value();
@@ -179,7 +174,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   for (std::size_t g = 0; g < operations.size(); ++g) {
     if (operations[g].empty()) continue;
     const auto gpu = static_cast<std::uint32_t>(packs.problem.gpus.size());
-    packs.problem.gpus.push_back({std::to_string(g), packs.table.idle_w});
+    packs.problem.gpus.push_back({std::to_string(g), packs.table.idle_w[packs.table.reference_index]});
     const auto segments =
         cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
     auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,

@@ -27,7 +27,7 @@ Choices choices_of(const TracePacks& packs, const FineGroup& group) {
     const double busy = observed > 0 ? std::min(time, group.busy_s * slow / observed) : 0;
     c.time.push_back(time);
     c.energy.push_back(group.response.core_j * table.voltage2[clock] + group.response.memory_j +
-                       table.active_w[clock] * busy + table.idle_w * time);
+                       table.active_w[clock] * busy + table.idle_w[clock] * time);
   }
   return c;
 }

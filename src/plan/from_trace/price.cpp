@@ -19,7 +19,7 @@ double NodeTimes::dynamic_j(NodeId n, std::size_t clock) const {
   if (m.curve < 0) return double{m.core_j} * table_->voltage2[clock] + double{m.memory_j};
   const double power = curves_[static_cast<std::size_t>(m.curve)].power_w[clock];
   const double seconds = to_seconds(graph_->duration(n)).si() * ratio(n, clock);
-  return (power - table_->idle_w - table_->active_w[clock]) * seconds;
+  return (power - table_->idle_w[clock] - table_->active_w[clock]) * seconds;
 }
 
 namespace {
@@ -85,7 +85,7 @@ class Pricer {
       const double busy = work_s > 0 ? std::min(time, price.busy_s * slow_s / work_s) : 0;
       price.options.push_back(
           {table_.clocks[clock].si(), time,
-           std::max(0.0, dynamic + table_.active_w[clock] * busy + table_.idle_w * time)});
+           std::max(0.0, dynamic + table_.active_w[clock] * busy + table_.idle_w[clock] * time)});
     }
     return price;
   }

@@ -108,6 +108,17 @@ using NodeModels = std::vector<NodeModel>;
 /// kMalformedInput without GPU work.
 Result<Window> choose_window(const graph::Graph& graph, bool whole);
 
+struct ClassifiedNodes {
+  NodeModels models;
+  std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
+};
+/// Responses from operator shapes, copy and message sizes and kernel classes. kInvalidArgument for a
+/// clock that the device does not support.
+Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window,
+                                    const model::Device& device, Hertz trace_clock);
+/// The error of a clock that the device does not have, with the nearest one.
+Error clock_not_supported(const model::Device& device, Hertz clock);
+
 /// Cuts and prices a window. kInvalidArgument for a trace clock that the device does not support.
 Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, NodeModels nodes,
                              const model::Device& device, const TraceOptions& options = {});

@@ -1,0 +1,74 @@
+// The clock response of every GPU operation of a window, from operator shapes, sizes and kernel names.
+#include <unordered_map>
+#include <vector>
+
+#include "ergon/plan/trace_packs.hpp"
+#include "ergon/work.hpp"
+
+namespace ergon::plan {
+namespace {
+
+using graph::NodeId;
+
+NodeModel model_of(const model::Response& response, model::Known known) {
+  NodeModel m;
+  const double all = response.observed_s();
+  if (all > 0) {
+    m.core = static_cast<float>(response.core_s / all);
+    m.memory = static_cast<float>(response.memory_s / all);
+  }
+  m.core_j = static_cast<float>(response.core_j);
+  m.memory_j = static_cast<float>(response.memory_j);
+  m.known = known;
+  return m;
+}
+
+}  // namespace
+
+Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window, const model::Device& device,
+                                    Hertz trace_clock) {
+  if (!device.supports(trace_clock)) return fail(clock_not_supported(device, trace_clock));
+  const model::ClockTable table = model::clock_table(device, trace_clock);
+  ClassifiedNodes result;
+  result.models.resize(window.last - window.first);
+
+  // Classification works on one table of events at a time.
+  struct Asked {
+    std::vector<NodeId> nodes;
+    std::vector<trace::EventId> events, operators;
+  };
+  std::unordered_map<std::uint32_t, Asked> by_table;
+  for (NodeId n = window.first; n < window.last; ++n) {
+    if (!graph::on_gpu(graph.kind(n))) continue;
+    Asked& asked = by_table[graph.table(n)];
+    asked.nodes.push_back(n);
+    asked.events.push_back(graph.event(n));
+    asked.operators.push_back(graph.operator_of(n));
+  }
+  for (const auto& [index, asked] : by_table) {
+    const work::Classified classified = work::classify(graph.table_of(asked.nodes.front()), asked.events, asked.operators);
+    for (std::size_t i = 0; i < asked.nodes.size(); ++i) {
+      const NodeId n = asked.nodes[i];
+      const work::Piece& piece = classified.of(i);
+      const model::Observation observation{.time = to_seconds(graph.duration(n)),
+                                           .work = piece.work ? &*piece.work : nullptr,
+                                           .kind = piece.kind,
+                                           .known = piece.known};
+      bool capped = false;
+      const model::Response response = model::respond(device, table, observation, &capped);
+      result.power_capped += capped ? 1 : 0;
+      result.models[n - window.first] = model_of(response, piece.known);
+    }
+  }
+  return result;
+}
+
+Error clock_not_supported(const model::Device& device, Hertz clock) {
+  const auto mhz = [](Hertz f) { return std::to_string(static_cast<long long>(f.si() / 1e6 + 0.5)) + "MHz"; };
+  return {.code = Errc::kInvalidArgument,
+          .message = mhz(clock) + " is no clock of " + device.name,
+          .hint = "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " + mhz(device.min_clock()) +
+                  " to " + mhz(device.max_clock())};
+}
+
+}  // namespace ergon::plan
