@@ -1,6 +1,8 @@
 // ergon plan: traces or packs to a clock policy under a bound, with a certified gap.
 #include <algorithm>
 
+#include "ergon/plan/measured.hpp"
+#include "ergon/plan/merge.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
 
@@ -15,7 +17,7 @@ struct Input {
 };
 
 Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths, Input& input) {
-  std::vector<plan::Problem> problems;
+  std::vector<plan::RankPacks> ranks;
   for (const auto& path : paths) {
     ERGON_TRY(const auto source, io::open_source(path));
     ERGON_TRY(const std::string text, io::read_all(*source));
@@ -23,14 +25,19 @@ Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::s
     record.format = "packs";
     input.sources.push_back(record.path + " " + record.digest);
     context.add_input(std::move(record));
-    auto problem = plan::read_packs(text);
-    if (!problem) {
-      problem.error().message = path + ": " + problem.error().message;
-      return problem;
+    auto rank = plan::read_rank_packs(text, path);
+    if (!rank) {
+      rank.error().message = path + ": " + rank.error().message;
+      return fail(std::move(rank).error());
     }
-    problems.push_back(*std::move(problem));
+    ranks.push_back(*std::move(rank));
   }
-  return plan::merge_packs(std::move(problems));
+  ERGON_TRY(auto merged, plan::merge_ranks(std::move(ranks)));
+  if (merged.uncoupled > 0) {
+    context.warn("uncoupled_collectives", "collectives whose other ranks are not among the pack files: their times stay as observed",
+                 merged.uncoupled);
+  }
+  return std::move(merged.problem);
 }
 
 void override_switching(const Context& context, plan::SwitchCost& cost) {

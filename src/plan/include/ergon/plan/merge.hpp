@@ -1,0 +1,42 @@
+// The reduce step of many ranks: pack files become one problem, coupled by the collectives they share.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ergon/base.hpp"
+#include "ergon/plan.hpp"
+
+namespace ergon::plan {
+
+/// Which collectives begin where a pack begins, and whose result it waits for.
+struct PackLinks {
+  std::vector<std::string> starts;
+  std::vector<std::string> awaits;
+  /// Times of the options if the collective that ends the pack took no time; empty: not known.
+  std::vector<double> own_time_s;
+};
+
+/// A pack file of one rank with the fields that couple it to other ranks (docs/formats/packs.md).
+struct RankPacks {
+  std::string name;  ///< for messages and GPU ids
+  Problem problem;
+  std::vector<PackLinks> links;                ///< as problem.packs
+  std::map<std::string, double> collective_s;  ///< observed duration of each collective here
+};
+/// As read_packs(); a file without the further fields has no links.
+Result<RankPacks> read_rank_packs(std::string_view json_text, std::string name);
+
+struct Merged {
+  Problem problem;
+  std::size_t coupled = 0;    ///< collectives that two or more ranks share
+  std::size_t uncoupled = 0;  ///< collectives of which the other ranks are not there
+};
+/// One problem of all ranks. A pack that waits for a collective starts no earlier than, on each
+/// rank, the end of the pack before the collective's start plus its transfer time: the shortest
+/// duration that any rank saw, that of the last to arrive. kInvalidArgument where the files differ
+/// in switch cost or repetition.
+Result<Merged> merge_ranks(std::vector<RankPacks> ranks);
+
+}  // namespace ergon::plan
