@@ -78,11 +78,7 @@ void add_fine_groups(const graph::Graph& graph, const Window& window,
     group.busy_s =
         to_seconds(std::max<Nanos>(0, std::min(end, next) - std::max(start, until))).si();
     until = std::max(until, end);
-    group.response = {.core_s = t * double{m.core},
-                      .memory_s = t * double{m.memory},
-                      .fixed_s = t * (1 - double{m.core} - double{m.memory}),
-                      .core_j = double{m.core_j},
-                      .memory_j = double{m.memory_j}};
+    group.response = response_of(m, t);
     group.fixed = m.known == model::Known::kUnknown && (m.core > 0 || m.memory > 0);
     out.push_back(group);
   }
@@ -174,7 +170,8 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   for (std::size_t g = 0; g < operations.size(); ++g) {
     if (operations[g].empty()) continue;
     const auto gpu = static_cast<std::uint32_t>(packs.problem.gpus.size());
-    packs.problem.gpus.push_back({std::to_string(g), packs.table.idle_w[packs.table.reference_index]});
+    packs.problem.gpus.push_back(
+        {std::to_string(g), packs.table.idle_w[packs.table.reference_index]});
     const auto segments =
         cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
     auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,

@@ -26,6 +26,7 @@ class LaneRetimer {
   template <class Durations>
   void run(graph::NodeId first, graph::NodeId last, Durations&& durations) {
     first_ = first;
+    last_ = last;
     starts_.resize(last - first);
     ends_.resize(last - first);
     for (graph::NodeId n = first; n < last; ++n) {
@@ -40,6 +41,13 @@ class LaneRetimer {
   [[nodiscard]] const Lanes& start(graph::NodeId n) const { return starts_[n - first_]; }
   [[nodiscard]] const Lanes& end(graph::NodeId n) const { return ends_[n - first_]; }
 
+  /// Where a node after the stretch would start if everything after it but this node were held.
+  [[nodiscard]] Lanes start_after(graph::NodeId n) const {
+    Lanes start;
+    place(n, start);
+    return start;
+  }
+
  private:
   void place(graph::NodeId n, Lanes& start) const {
     const std::size_t edges = graph_->edge_count(n);
@@ -52,7 +60,7 @@ class LaneRetimer {
     for (std::size_t e = 0; e < edges; ++e) {
       const graph::Edge edge = graph_->edge(n, e);
       if (own && graph_->gpu(edge.from) >= 0 && graph_->gpu(edge.from) != own_gpu_) continue;
-      if (edge.from >= first_) {
+      if (edge.from >= first_ && edge.from < last_) {
         const Lanes& from =
             edge.from_start ? starts_[edge.from - first_] : ends_[edge.from - first_];
         for (std::size_t i = 0; i < kLanes; ++i) start[i] = std::max(start[i], from[i] + edge.lag);
@@ -69,6 +77,7 @@ class LaneRetimer {
   const graph::Graph* graph_;
   std::int32_t own_gpu_;
   graph::NodeId first_ = 0;
+  graph::NodeId last_ = 0;
   std::vector<Lanes> starts_;
   std::vector<Lanes> ends_;
 };

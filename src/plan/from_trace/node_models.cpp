@@ -1,4 +1,5 @@
-// The clock response of every GPU operation of a window, from operator shapes, sizes and kernel names.
+// The clock response of every GPU operation of a window, from operator shapes, sizes and kernel
+// names.
 #include <unordered_map>
 #include <vector>
 
@@ -25,8 +26,8 @@ NodeModel model_of(const model::Response& response, model::Known known) {
 
 }  // namespace
 
-Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window, const model::Device& device,
-                                    Hertz trace_clock) {
+Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window,
+                                    const model::Device& device, Hertz trace_clock) {
   if (!device.supports(trace_clock)) return fail(clock_not_supported(device, trace_clock));
   const model::ClockTable table = model::clock_table(device, trace_clock);
   ClassifiedNodes result;
@@ -46,7 +47,8 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
     asked.operators.push_back(graph.operator_of(n));
   }
   for (const auto& [index, asked] : by_table) {
-    const work::Classified classified = work::classify(graph.table_of(asked.nodes.front()), asked.events, asked.operators);
+    const work::Classified classified =
+        work::classify(graph.table_of(asked.nodes.front()), asked.events, asked.operators);
     for (std::size_t i = 0; i < asked.nodes.size(); ++i) {
       const NodeId n = asked.nodes[i];
       const work::Piece& piece = classified.of(i);
@@ -64,11 +66,13 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
 }
 
 Error clock_not_supported(const model::Device& device, Hertz clock) {
-  const auto mhz = [](Hertz f) { return std::to_string(static_cast<long long>(f.si() / 1e6 + 0.5)) + "MHz"; };
+  const auto mhz = [](Hertz f) {
+    return std::to_string(static_cast<long long>(f.si() / 1e6 + 0.5)) + "MHz";
+  };
   return {.code = Errc::kInvalidArgument,
           .message = mhz(clock) + " is no clock of " + device.name,
-          .hint = "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " + mhz(device.min_clock()) +
-                  " to " + mhz(device.max_clock())};
+          .hint = "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " +
+                  mhz(device.min_clock()) + " to " + mhz(device.max_clock())};
 }
 
 }  // namespace ergon::plan

@@ -40,7 +40,19 @@ class NodeTimes {
   std::span<const Curve> curves_;
 };
 
-/// One option a clock of `clocks` (indices into the table), ascending, for each segment.
+/// The response of an operation that was observed to take `seconds`.
+inline model::Response response_of(const NodeModel& m, double seconds) {
+  return {.core_s = seconds * double{m.core},
+          .memory_s = seconds * double{m.memory},
+          .fixed_s = seconds * (1 - double{m.core} - double{m.memory}),
+          .core_j = double{m.core_j},
+          .memory_j = double{m.memory_j}};
+}
+
+/// One option a clock of `clocks` (indices into the table), ascending, for each segment. Alone,
+/// each segment passes on the most that any follower is late; what other segments or streams would
+/// take up is not seen. So all are scaled such that with every segment at one clock they add up to
+/// what re-timing the whole window at that clock gives.
 struct SegmentPrice {
   std::vector<Option> options;
   double busy_s = 0;
