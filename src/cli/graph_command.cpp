@@ -1,5 +1,7 @@
 // ergon graph: the execution graph of traces: critical path, slack, idle gaps, what-if.
+#include <algorithm>
 #include <ctime>
+#include <limits>
 
 #include "context.hpp"
 #include "graph_answer.hpp"
@@ -66,9 +68,10 @@ Result<int> graph_run(Context& context) {
     if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
   }
   request.steps = names.size();
-  const std::string which = context.text("steps").value_or("all");
-  if (which != "all" && (which != "auto" || !names.empty())) {
-    const std::size_t wanted = which == "auto" ? names.size() / 2 : static_cast<std::size_t>(std::stoull(which));
+  const auto number = context.integer("steps");
+  const bool typical = context.text("steps") == "auto" && !names.empty();
+  if (number || typical) {
+    const std::size_t wanted = number ? static_cast<std::size_t>(*number) : names.size() / 2;
     ERGON_TRY(options.range, range_of_step(steps, names, wanted, request.step_name));
     ERGON_TRY(graph, graph::build(pointers, options));
   }

@@ -13,6 +13,29 @@ Result<bool> is_pack_file(const std::string& path) {
   return head.find("\"ergon.packs/") != std::string::npos;
 }
 
+namespace {
+
+// What couples the pack to other ranks of the job (ergon/plan/merge.hpp reads it).
+void add_links(Value& pack, const plan::PackInfo& info) {
+  const auto list = [](const std::vector<std::string>& keys) {
+    Value v = Value::array();
+    for (const auto& key : keys) v.push(key);
+    return v;
+  };
+  if (!info.collectives_started.empty()) pack.set("collectives_started", list(info.collectives_started));
+  if (!info.collectives_awaited.empty()) pack.set("collectives_awaited", list(info.collectives_awaited));
+  if (info.own_time_s.empty()) return;
+  for (auto& [name, member] : *pack.as_object()) {
+    if (name != "options") continue;
+    auto& options = *member.as_array();
+    for (std::size_t k = 0; k < options.size() && k < info.own_time_s.size(); ++k) {
+      options[k].set("own_time_s", info.own_time_s[k]);
+    }
+  }
+}
+
+}  // namespace
+
 std::string pack_file_text(const TraceJob& job) {
   const plan::TracePacks& packs = job.packs;
   // The planner's own writer gives the contract's part; the rest is added member by member.
@@ -36,6 +59,12 @@ std::string pack_file_text(const TraceJob& job) {
         .set("operations", info.operations)
         .set("begins_with", Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
         .set("response_known", std::move(known));
+    add_links((*list)[i], info);
+  }
+  if (!packs.collective_s.empty()) {
+    Value times = Value::object();
+    for (const auto& [key, seconds] : packs.collective_s) times.set(key, seconds);
+    document->set("collective_s", std::move(times));
   }
   document->set("source", Value::object()
                               .set("device", job.device.device.id)

@@ -1,7 +1,6 @@
 // ergon plan: traces or packs to a clock policy under a bound, with a certified gap.
 #include <algorithm>
 
-#include "ergon/plan/measured.hpp"
 #include "ergon/plan/merge.hpp"
 #include "planning.hpp"
 #include "registry.hpp"

@@ -203,20 +203,27 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   const std::size_t lowest = lowest_useful(prices);
   packs.clocks.erase(packs.clocks.begin(),
                      packs.clocks.begin() + static_cast<std::ptrdiff_t>(lowest));
+  std::vector<std::size_t> next_id(packs.problem.gpus.size(), 0);
   for (std::size_t i = 0; i < prices.size(); ++i) {
     auto& from = prices[i].options;
     Pack pack;
-    pack.id = "g" + packs.problem.gpus[refs[i].gpu].id + ".p" + std::to_string(i);
+    pack.id = packs.problem.gpus[refs[i].gpu].id + ":" + std::to_string(next_id[refs[i].gpu]++);
     pack.gpu = refs[i].gpu;
     if (keep_default(prices[i])) {
       pack.options.assign(from.end() - 1, from.end());
     } else {
       pack.options.assign(from.begin() + static_cast<std::ptrdiff_t>(lowest), from.end());
     }
+    const auto& own = prices[i].own_time_s;
+    if (!own.empty()) {
+      packs.packs[i].own_time_s.assign(own.end() - static_cast<std::ptrdiff_t>(pack.options.size()),
+                                       own.end());
+    }
     packs.problem.packs.push_back(std::move(pack));
     for (std::size_t k = 0; k < model::kKnownKinds; ++k) packs.known_s[k] += prices[i].known_s[k];
   }
   packs.problem.repeats = window.repeats;
+  name_collectives(graph, coupling, refs, packs);
   couple(graph, coupling, refs, packs);
 
   packs.switch_latency = options.switch_latency.value_or(Seconds{});

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
+
+#include "ergon/io.hpp"
 
 namespace ergon::plan {
 namespace {
@@ -22,12 +25,66 @@ Nanos awaited_moment(const graph::Graph& graph, const Meeting& m) {
   return graph.start(m.awaited) + (m.from_start ? 0 : graph.duration(m.awaited));
 }
 
+// The value of a string or number member of a detail object, as text; empty where there is none.
+std::string member(std::string_view detail, std::string_view name) {
+  const auto document = io::parse_json(detail);
+  if (!document) return {};
+  const Value* v = document->find(name);
+  if (v == nullptr) return {};
+  if (const auto* text = v->as_string()) return *text;
+  if (const auto* number = v->as_int()) return std::to_string(*number);
+  return {};
+}
+
+// The same on every rank: the process group and the position of the collective in it. Without a
+// recorded sequence number the order in the window counts.
+std::string key_of(const graph::Graph& graph, NodeId n, std::map<std::string, int>& seen) {
+  const trace::EventTable& table = graph.table_of(n);
+  const std::string group = member(table.detail_of(graph.event(n)), "Process Group Name");
+  if (const auto seq = table.collective_seq.get(graph.event(n))) {
+    return group + "#" + std::to_string(*seq);
+  }
+  const std::string name = group + ":" + std::string(graph.name(n));
+  return name + "#" + std::to_string(seen[name]++);
+}
+
+void find_lone_collectives(const graph::Graph& graph, const Window& window,
+                           std::span<const std::vector<NodeId>> operations, Coupling& coupling) {
+  std::map<NodeId, std::size_t> index;
+  std::map<std::string, int> seen;
+  for (std::size_t g = 0; g < operations.size(); ++g) {
+    for (std::size_t i = 0; i < operations[g].size(); ++i) {
+      const NodeId n = operations[g][i];
+      if (graph.kind(n) != graph::NodeKind::kCollective) continue;
+      index.emplace(n, coupling.collectives.size());
+      coupling.collectives.push_back({.key = key_of(graph, n, seen), .node = n, .gpu = g});
+      coupling.hard_cuts[g][i] = true;
+    }
+  }
+  if (index.empty()) return;
+  for (std::size_t g = 0; g < operations.size(); ++g) {
+    for (std::size_t i = 0; i < operations[g].size(); ++i) {
+      const NodeId n = operations[g][i];
+      if (n >= window.last || graph.kind(n) == graph::NodeKind::kCollective) continue;
+      for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
+        const auto at = index.find(graph.edge(n, e).from);
+        if (at == index.end() || graph.edge(n, e).from_start) continue;
+        LoneCollective& c = coupling.collectives[at->second];
+        if (c.result != graph::kNoNode || c.gpu != g) continue;
+        c.result = n;
+        coupling.hard_cuts[g][i] = true;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Coupling find_coupling(const graph::Graph& graph, const Window& window,
                        std::span<const std::vector<NodeId>> operations) {
   Coupling coupling;
   for (const auto& list : operations) coupling.hard_cuts.emplace_back(list.size(), false);
+  find_lone_collectives(graph, window, operations, coupling);
   if (operations.size() < 2) return coupling;
   for (const auto& list : operations) {
     for (const NodeId n : list) {
@@ -53,6 +110,26 @@ Coupling find_coupling(const graph::Graph& graph, const Window& window,
     cut(m.awaited_gpu, awaited_moment(graph, m));
   }
   return coupling;
+}
+
+void name_collectives(const graph::Graph& graph, const Coupling& coupling,
+                      std::span<const SegmentRef> refs, TracePacks& packs) {
+  const auto pack_at = [&](std::size_t gpu, Nanos t) -> std::int64_t {
+    for (std::size_t i = 0; i < refs.size(); ++i) {
+      if (refs[i].graph_gpu == gpu && packs.packs[i].start_ns == t)
+        return static_cast<std::int64_t>(i);
+    }
+    return -1;
+  };
+  for (const LoneCollective& c : coupling.collectives) {
+    const std::int64_t start = pack_at(c.gpu, graph.start(c.node));
+    const std::int64_t result =
+        c.result == graph::kNoNode ? -1 : pack_at(c.gpu, graph.start(c.result));
+    if (start < 0 || result < 0) continue;
+    packs.packs[static_cast<std::size_t>(start)].collectives_started.push_back(c.key);
+    packs.packs[static_cast<std::size_t>(result)].collectives_awaited.push_back(c.key);
+    packs.collective_s[c.key] = to_seconds(graph.start(c.result) - graph.start(c.node)).si();
+  }
 }
 
 void couple(const graph::Graph& graph, const Coupling& coupling, std::span<const SegmentRef> refs,

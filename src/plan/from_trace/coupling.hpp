@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cut.hpp"
@@ -17,9 +18,18 @@ struct Meeting {
   bool from_start = false;  ///< the awaited operation's start counts, not its end
 };
 
+/// A collective whose other members are not in the graph: one rank of a job.
+struct LoneCollective {
+  std::string key;  ///< process group and sequence number, the same on every rank
+  graph::NodeId node = 0;
+  graph::NodeId result = graph::kNoNode;  ///< the first operation that waits for it; none: the host
+  std::size_t gpu = 0;
+};
+
 struct Coupling {
   std::vector<std::vector<bool>> hard_cuts;  ///< one flag an operation, by graph GPU
   std::vector<Meeting> meetings;
+  std::vector<LoneCollective> collectives;
 };
 /// Collectives that several GPUs of the graph share: each GPU is cut where the collective starts
 /// and where its result is waited for.
@@ -32,6 +42,9 @@ struct SegmentRef {
   Segment segment;
   Nanos end_ns = 0;
 };
+/// Names on each pack the lone collectives that begin with it and that it waits for.
+void name_collectives(const graph::Graph& graph, const Coupling& coupling,
+                      std::span<const SegmentRef> refs, TracePacks& packs);
 /// Adds `after` to the packs, and lists packs after all they wait for.
 void couple(const graph::Graph& graph, const Coupling& coupling, std::span<const SegmentRef> refs,
             TracePacks& packs);

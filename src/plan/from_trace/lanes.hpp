@@ -43,13 +43,22 @@ class LaneRetimer {
 
   /// Where a node after the stretch would start if everything after it but this node were held.
   [[nodiscard]] Lanes start_after(graph::NodeId n) const {
+    return start_after(n, [](graph::NodeId) { return false; });
+  }
+  /// The same without the edges from nodes that `skip` names.
+  template <class Skip>
+  [[nodiscard]] Lanes start_after(graph::NodeId n, Skip&& skip) const {
     Lanes start;
-    place(n, start);
+    place(n, start, skip);
     return start;
   }
 
  private:
   void place(graph::NodeId n, Lanes& start) const {
+    place(n, start, [](graph::NodeId) { return false; });
+  }
+  template <class Skip>
+  void place(graph::NodeId n, Lanes& start, Skip&& skip) const {
     const std::size_t edges = graph_->edge_count(n);
     if (edges == 0) {
       start.fill(graph_->start(n));
@@ -59,6 +68,7 @@ class LaneRetimer {
     const bool own = own_gpu_ >= 0 && graph_->gpu(n) == own_gpu_;
     for (std::size_t e = 0; e < edges; ++e) {
       const graph::Edge edge = graph_->edge(n, e);
+      if (skip(edge.from)) continue;
       if (own && graph_->gpu(edge.from) >= 0 && graph_->gpu(edge.from) != own_gpu_) continue;
       if (edge.from >= first_ && edge.from < last_) {
         const Lanes& from =

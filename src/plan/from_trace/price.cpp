@@ -96,15 +96,7 @@ class Pricer {
     std::vector<Nanos> result(clocks_.size(), 0);
     for (std::size_t block = 0; block < clocks_.size(); block += kLanes) {
       const std::size_t width = std::min(kLanes, clocks_.size() - block);
-      lanes_.run(stretch.first, stretch.last, [&](NodeId n, Lanes& out) {
-        if (graph_.gpu(n) != gpu_ || !times_.scales(n)) {
-          out.fill(graph_.duration(n));
-          return;
-        }
-        for (std::size_t i = 0; i < kLanes; ++i) {
-          out[i] = times_.at(n, clocks_[block + std::min(i, width - 1)]);
-        }
-      });
+      run(stretch, block, width);
       Lanes late{};
       for (const NodeId n : followers) {
         const Lanes start = lanes_.start_after(n);
@@ -119,6 +111,20 @@ class Pricer {
         }
       }
       for (std::size_t i = 0; i < width; ++i) result[block + i] = late[i];
+    }
+    return result;
+  }
+
+  // By how much `n`, which waits for a collective, would start later (or earlier) than observed if
+  // it did not. After lateness() of the stretch before it, for the same clocks.
+  std::vector<Nanos> own_lateness(const Stretch& stretch, NodeId n) {
+    std::vector<Nanos> result(clocks_.size(), 0);
+    for (std::size_t block = 0; block < clocks_.size(); block += kLanes) {
+      const std::size_t width = std::min(kLanes, clocks_.size() - block);
+      run(stretch, block, width);
+      const Lanes start = lanes_.start_after(
+          n, [&](NodeId from) { return graph_.kind(from) == graph::NodeKind::kCollective; });
+      for (std::size_t i = 0; i < width; ++i) result[block + i] = start[i] - graph_.start(n);
     }
     return result;
   }
@@ -145,6 +151,18 @@ class Pricer {
   }
 
  private:
+  void run(const Stretch& stretch, std::size_t block, std::size_t width) {
+    lanes_.run(stretch.first, stretch.last, [&](NodeId n, Lanes& out) {
+      if (graph_.gpu(n) != gpu_ || !times_.scales(n)) {
+        out.fill(graph_.duration(n));
+        return;
+      }
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        out[i] = times_.at(n, clocks_[block + std::min(i, width - 1)]);
+      }
+    });
+  }
+
   const graph::Graph& graph_;
   const NodeTimes& times_;
   const model::ClockTable& table_;
@@ -152,6 +170,15 @@ class Pricer {
   std::int32_t gpu_;
   LaneRetimer lanes_;
 };
+
+bool waits_for_collective(const graph::Graph& graph, NodeId n) {
+  if (graph.kind(n) == graph::NodeKind::kCollective) return false;
+  for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
+    const graph::Edge edge = graph.edge(n, e);
+    if (!edge.from_start && graph.kind(edge.from) == graph::NodeKind::kCollective) return true;
+  }
+  return false;
+}
 
 // Makes the segments' delays at each clock add up to `together`, where they add up to more.
 void scale_lateness(std::vector<SegmentPrice>& prices, std::span<const double> lengths,
@@ -209,6 +236,12 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
     for (std::size_t k = 0; k < clocks.size(); ++k) {
       price.options.push_back(
           {table.clocks[clocks[k]].si(), lengths[i] + to_seconds(late[k]).si(), 0});
+    }
+    const NodeId next =
+        i + 1 < segments.size() ? operations[segments[i + 1].begin] : graph::kNoNode;
+    if (next == graph::kNoNode || !waits_for_collective(graph, next)) continue;
+    for (const Nanos own : pricer.own_lateness(stretches[i], next)) {
+      price.own_time_s.push_back(std::max(0.0, lengths[i] + to_seconds(own).si()));
     }
   }
   const std::vector<Stretch> whole = {{window.first, window.last}};

@@ -55,6 +55,7 @@ inline model::Response response_of(const NodeModel& m, double seconds) {
 /// what re-timing the whole window at that clock gives.
 struct SegmentPrice {
   std::vector<Option> options;
+  std::vector<double> own_time_s;  ///< as PackInfo; empty where no collective is waited for
   double busy_s = 0;
   model::Response response;
   std::array<double, model::kKnownKinds> known_s = {};

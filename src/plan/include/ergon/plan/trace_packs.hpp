@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,9 @@ struct PackInfo {
   std::string first_operation;  ///< name of the first GPU operation
   std::int64_t occurrence = 0;  ///< which one of that name in the window on that GPU, from 0
   model::Response response;     ///< sum over its operations
+  std::vector<std::string> collectives_started;  ///< of one rank of a job: begin with this pack
+  std::vector<std::string> collectives_awaited;  ///< whose result this pack waits for
+  std::vector<double> own_time_s;  ///< by option: its time if no collective were waited for after it
   std::array<double, model::kKnownKinds> known_s = {};  ///< GPU time by how the response is known
 };
 
@@ -91,6 +95,7 @@ struct TracePacks {
   Seconds switch_latency{};
   Origin switch_origin = Origin::kAssumed;
   Window window;
+  std::map<std::string, double> collective_s;  ///< from each collective's start to its result's use
   std::vector<NodeModel> nodes;  ///< of window nodes [first, last)
   std::vector<Curve> curves;     ///< measured responses, as given
   std::vector<FineGroup> fine;
