@@ -1,4 +1,5 @@
-// The reduce step of many ranks: pack files become one problem, coupled by the collectives they share.
+// The reduce step of many ranks: pack files become one problem, coupled by the collectives they
+// share.
 #pragma once
 #include <map>
 #include <string>

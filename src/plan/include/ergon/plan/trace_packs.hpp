@@ -25,9 +25,11 @@ struct PackInfo {
   std::string first_operation;  ///< name of the first GPU operation
   std::int64_t occurrence = 0;  ///< which one of that name in the window on that GPU, from 0
   model::Response response;     ///< sum over its operations
-  std::vector<std::string> collectives_started;  ///< of one rank of a job: begin with this pack
-  std::vector<std::string> collectives_awaited;  ///< whose result this pack waits for
-  std::vector<double> own_time_s;  ///< by option: its time if no collective were waited for after it
+  std::vector<std::string> collectives_started =
+      {};  ///< of one rank of a job: begin with this pack
+  std::vector<std::string> collectives_awaited = {};  ///< whose result this pack waits for
+  std::vector<double> own_time_s =
+      {};  ///< by option: its time if no collective were waited for after it
   std::array<double, model::kKnownKinds> known_s = {};  ///< GPU time by how the response is known
 };
 
@@ -96,8 +98,8 @@ struct TracePacks {
   Origin switch_origin = Origin::kAssumed;
   Window window;
   std::map<std::string, double> collective_s;  ///< from each collective's start to its result's use
-  std::vector<NodeModel> nodes;  ///< of window nodes [first, last)
-  std::vector<Curve> curves;     ///< measured responses, as given
+  std::vector<NodeModel> nodes;                ///< of window nodes [first, last)
+  std::vector<Curve> curves;                   ///< measured responses, as given
   std::vector<FineGroup> fine;
   std::array<double, model::kKnownKinds> known_s = {};
   std::uint64_t operations = 0;
@@ -117,8 +119,8 @@ struct ClassifiedNodes {
   NodeModels models;
   std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
 };
-/// Responses from operator shapes, copy and message sizes and kernel classes. kInvalidArgument for a
-/// clock that the device does not support.
+/// Responses from operator shapes, copy and message sizes and kernel classes. kInvalidArgument for
+/// a clock that the device does not support.
 Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window,
                                     const model::Device& device, Hertz trace_clock);
 /// The error of a clock that the device does not have, with the nearest one.
