@@ -214,7 +214,8 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
       .set("end_ns", packs.window.end_ns)
       .set("operations", packs.operations);
   answer.data.set("step", std::move(step));
-  answer.data.set("finest_bound_j", plan::finest_bound(packs, out.deadline_s));
+  // Finer control can do all that these packs can, so the packs' own bound holds for it too.
+  answer.data.set("finest_bound_j", std::min(out.plan.lower_bound_j, plan::finest_bound(*job.graph, packs, out.deadline_s)));
   answer.data.set("coverage", coverage_value(packs.known_s));
   Value components = Value::object();
   components.set("default", components_value(components_of(view, out.default_choice, out.default_value)));

@@ -99,11 +99,8 @@ Result<int> plan_run(Context& context) {
   PlanView view{.problem = &problem, .outcome = nullptr, .job = input.job.get(), .bound = bound_of(context),
                 .frontier = {}, .measured = input.measured};
   context.stage("planning");
-  std::function<double(const plan::Choice&)> retime;
-  if (input.job) {
-    retime = [&](const plan::Choice& choice) { return plan::retime_choice(*input.job->graph, input.job->packs, choice); };
-  }
-  ERGON_TRY(const plan::Outcome outcome, plan::decide(problem, view.bound, {}, retime));
+  ERGON_TRY(const plan::Outcome outcome,
+            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound) : plan::decide(problem, view.bound));
   view.outcome = &outcome;
   const bool page = context.wants("html");
   if (context.enabled("frontier") || page) {

@@ -84,12 +84,20 @@ void add_fine_groups(const graph::Graph& graph, const Window& window,
   }
 }
 
-// A pack most of whose time is of unknown response stays at the trace's clock.
-bool keep_default(const SegmentPrice& price) {
-  const double unknown = price.known_s[static_cast<std::size_t>(model::Known::kUnknown)];
-  double all = 0;
-  for (const double s : price.known_s) all += s;
-  return unknown > 0.5 * all;
+double total(const std::array<double, model::kKnownKinds>& known_s) {
+  double sum = 0;
+  for (const double s : known_s) sum += s;
+  return sum;
+}
+double unknown(const std::array<double, model::kKnownKinds>& known_s) {
+  return known_s[static_cast<std::size_t>(model::Known::kUnknown)];
+}
+
+// Packs most of whose time is of unknown response stay at the trace's clock. Where all unknown work
+// together is below this share of the GPU time it may run slower, priced as 1/f.
+constexpr double kNegligible = 0.005;
+bool keep_default(const SegmentPrice& price, double unknown_share) {
+  return unknown_share > kNegligible && unknown(price.known_s) > 0.5 * total(price.known_s);
 }
 
 // The lowest clock that is cheapest for any pack: below it each option costs more time and more
@@ -203,13 +211,18 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   const std::size_t lowest = lowest_useful(prices);
   packs.clocks.erase(packs.clocks.begin(),
                      packs.clocks.begin() + static_cast<std::ptrdiff_t>(lowest));
+  for (const SegmentPrice& price : prices) {
+    for (std::size_t k = 0; k < model::kKnownKinds; ++k) packs.known_s[k] += price.known_s[k];
+  }
+  const double all_s = total(packs.known_s);
+  const double unknown_share = all_s > 0 ? unknown(packs.known_s) / all_s : 0;
   std::vector<std::size_t> next_id(packs.problem.gpus.size(), 0);
   for (std::size_t i = 0; i < prices.size(); ++i) {
     auto& from = prices[i].options;
     Pack pack;
     pack.id = packs.problem.gpus[refs[i].gpu].id + ":" + std::to_string(next_id[refs[i].gpu]++);
     pack.gpu = refs[i].gpu;
-    if (keep_default(prices[i])) {
+    if (keep_default(prices[i], unknown_share)) {
       pack.options.assign(from.end() - 1, from.end());
     } else {
       pack.options.assign(from.begin() + static_cast<std::ptrdiff_t>(lowest), from.end());
@@ -220,7 +233,6 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
                                        own.end());
     }
     packs.problem.packs.push_back(std::move(pack));
-    for (std::size_t k = 0; k < model::kKnownKinds; ++k) packs.known_s[k] += prices[i].known_s[k];
   }
   packs.problem.repeats = window.repeats;
   name_collectives(graph, coupling, refs, packs);
@@ -239,46 +251,6 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   }
   packs.problem.switching = switch_cost(packs, options, device);
   return packs;
-}
-
-double retime_choice(const graph::Graph& graph, const TracePacks& packs,
-                     std::span<const std::uint32_t> choice) {
-  const Window& window = packs.window;
-  const NodeTimes times(graph, window, packs.nodes, packs.table, packs.curves);
-  // The clock of each GPU at each moment, as the packs' start times in the trace say.
-  std::vector<std::vector<std::pair<Nanos, std::size_t>>> clocks(graph.gpus().size());
-  for (std::size_t i = 0; i < packs.packs.size(); ++i) {
-    const Pack& pack = packs.problem.packs[i];
-    const double hz = pack.options[choice[i]].clock_hz;
-    std::size_t index = packs.table.reference_index;
-    for (const std::size_t c : packs.clocks) {
-      if (packs.table.clocks[c].si() == hz) index = c;
-    }
-    const auto gpu = static_cast<std::size_t>(std::stoul(packs.problem.gpus[pack.gpu].id));
-    clocks[gpu].emplace_back(packs.packs[i].start_ns, index);
-  }
-  LaneRetimer lanes(graph);
-  const bool open = window.next == graph::kNoNode;
-  const NodeId last = open ? window.last : window.next + 1;
-  Nanos end = window.begin_ns;
-  lanes.run(window.first, last, [&](NodeId n, Lanes& out) {
-    const std::int32_t gpu = graph.gpu(n);
-    Nanos duration = graph.duration(n);
-    if (gpu >= 0 && times.scales(n)) {
-      const auto& list = clocks[static_cast<std::size_t>(gpu)];
-      auto at = std::upper_bound(list.begin(), list.end(), graph.start(n),
-                                 [](Nanos t, const auto& entry) { return t < entry.first; });
-      if (at != list.begin()) duration = times.at(n, (at - 1)->second);
-    }
-    out.fill(duration);
-  });
-  if (open) {
-    end = window.end_ns;
-    for (NodeId n = window.first; n < last; ++n) end = std::max(end, lanes.end(n)[0]);
-  } else {
-    end = window.end_ns + lanes.start(window.next)[0] - graph.start(window.next);
-  }
-  return to_seconds(end - window.begin_ns).si();
 }
 
 }  // namespace ergon::plan

@@ -9,22 +9,45 @@
 namespace ergon::plan {
 namespace {
 
-// A group's choices: it lasts at least as long as in the trace (an idle gap takes up what the
-// operation loses), and longer once the operation fills the gap.
 struct Choices {
   std::vector<double> time, energy;
 };
 
-Choices choices_of(const TracePacks& packs, const FineGroup& group) {
+double slow_s(const TracePacks& packs, const FineGroup& group, std::size_t clock) {
+  return group.response.core_s * packs.table.core[clock] +
+         group.response.memory_s * packs.table.memory[clock] + group.response.fixed_s;
+}
+
+// By how much an operation at `clock` overruns its place in the trace.
+double overrun_s(const TracePacks& packs, const FineGroup& group, std::size_t clock) {
+  return std::max(0.0, slow_s(packs, group, clock) - group.overlap_s - group.length_s);
+}
+
+// Of all overruns of one clock only what the re-timed window shows moves its end: later gaps and
+// parallel streams take up the rest. One share an offered clock.
+std::vector<double> counted_shares(const graph::Graph& graph, const TracePacks& packs) {
+  const std::vector<double> lengths = window_times(graph, packs);
+  std::vector<double> shares(packs.clocks.size(), 1);
+  const double base = to_seconds(packs.window.end_ns - packs.window.begin_ns).si();
+  for (std::size_t k = 0; k < packs.clocks.size(); ++k) {
+    double sum = 0;
+    for (const FineGroup& group : packs.fine) sum += overrun_s(packs, group, packs.clocks[k]);
+    if (sum > 0) shares[k] = std::clamp((lengths[k] - base) / sum, 0.0, 1.0);
+  }
+  return shares;
+}
+
+Choices choices_of(const TracePacks& packs, const FineGroup& group,
+                   const std::vector<double>& shares) {
   const model::ClockTable& table = packs.table;
   Choices c;
   const double observed = group.response.observed_s();
-  for (const std::size_t clock : packs.clocks) {
-    if (group.fixed && clock != packs.clocks.back()) continue;
-    const double slow = group.response.core_s * table.core[clock] +
-                        group.response.memory_s * table.memory[clock] + group.response.fixed_s;
-    const double time = std::max(group.length_s, slow - group.overlap_s);
-    const double busy = observed > 0 ? std::min(time, group.busy_s * slow / observed) : 0;
+  for (std::size_t k = 0; k < packs.clocks.size(); ++k) {
+    const std::size_t clock = packs.clocks[k];
+    if (group.fixed && k + 1 != packs.clocks.size()) continue;
+    const double time = group.length_s + shares[k] * overrun_s(packs, group, clock);
+    const double busy =
+        observed > 0 ? std::min(time, group.busy_s * slow_s(packs, group, clock) / observed) : 0;
     c.time.push_back(time);
     c.energy.push_back(group.response.core_j * table.voltage2[clock] + group.response.memory_j +
                        table.active_w[clock] * busy + table.idle_w[clock] * time);
@@ -34,9 +57,11 @@ Choices choices_of(const TracePacks& packs, const FineGroup& group) {
 
 }  // namespace
 
-double finest_bound(const TracePacks& packs, double deadline_s) {
+double finest_bound(const graph::Graph& graph, const TracePacks& packs, double deadline_s) {
+  const std::vector<double> shares = counted_shares(graph, packs);
   std::vector<std::vector<Choices>> gpus(packs.problem.gpus.size());
-  for (const FineGroup& group : packs.fine) gpus[group.gpu].push_back(choices_of(packs, group));
+  for (const FineGroup& group : packs.fine)
+    gpus[group.gpu].push_back(choices_of(packs, group, shares));
   // GPUs are relaxed from one another: each alone has the whole deadline.
   double bound = 0;
   for (const auto& groups : gpus) {

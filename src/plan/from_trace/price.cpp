@@ -3,6 +3,7 @@
 #include "price.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ergon::plan {
@@ -71,106 +72,6 @@ std::vector<std::vector<NodeId>> followers_of(const graph::Graph& graph, const W
   return followers;
 }
 
-// What a segment's operations take at one clock.
-struct Work {
-  double slow_s = 0;  // their durations added up
-  double busy_s = 0;
-  double dynamic_j = 0;
-};
-
-class Pricer {
- public:
-  Pricer(const graph::Graph& graph, const NodeTimes& times, const model::ClockTable& table,
-         std::span<const std::size_t> clocks, std::int32_t gpu)
-      : graph_(graph),
-        times_(times),
-        table_(table),
-        clocks_(clocks),
-        gpu_(gpu),
-        lanes_(graph, gpu) {}
-
-  // By how much what follows is late when the whole stretch runs at one clock, were all others on
-  // time; at the end of the trace, by how much its last work ends later. One entry a clock.
-  std::vector<Nanos> lateness(const Stretch& stretch, Nanos end_ns,
-                              std::span<const NodeId> followers) {
-    std::vector<Nanos> result(clocks_.size(), 0);
-    for (std::size_t block = 0; block < clocks_.size(); block += kLanes) {
-      const std::size_t width = std::min(kLanes, clocks_.size() - block);
-      run(stretch, block, width);
-      Lanes late{};
-      for (const NodeId n : followers) {
-        const Lanes start = lanes_.start_after(n);
-        const Nanos observed = graph_.start(n);
-        for (std::size_t i = 0; i < kLanes; ++i) late[i] = std::max(late[i], start[i] - observed);
-      }
-      if (stretch.last == graph_.size()) {
-        for (NodeId n = stretch.first; n < stretch.last; ++n) {
-          for (std::size_t i = 0; i < kLanes; ++i) {
-            late[i] = std::max(late[i], lanes_.end(n)[i] - end_ns);
-          }
-        }
-      }
-      for (std::size_t i = 0; i < width; ++i) result[block + i] = late[i];
-    }
-    return result;
-  }
-
-  // By how much `n`, which waits for a collective, would start later (or earlier) than observed if
-  // it did not. After lateness() of the stretch before it, for the same clocks.
-  std::vector<Nanos> own_lateness(const Stretch& stretch, NodeId n) {
-    std::vector<Nanos> result(clocks_.size(), 0);
-    for (std::size_t block = 0; block < clocks_.size(); block += kLanes) {
-      const std::size_t width = std::min(kLanes, clocks_.size() - block);
-      run(stretch, block, width);
-      const Lanes start = lanes_.start_after(
-          n, [&](NodeId from) { return graph_.kind(from) == graph::NodeKind::kCollective; });
-      for (std::size_t i = 0; i < width; ++i) result[block + i] = start[i] - graph_.start(n);
-    }
-    return result;
-  }
-
-  void add_energy(std::vector<Option>& options, std::span<const Work> work) const {
-    for (std::size_t i = 0; i < clocks_.size(); ++i) {
-      const double busy = std::min(options[i].time_s, work[i].busy_s);
-      options[i].energy_j = std::max(0.0, work[i].dynamic_j + table_.active_w[clocks_[i]] * busy +
-                                              table_.idle_w[clocks_[i]] * options[i].time_s);
-    }
-  }
-
-  std::vector<Work> work_of(std::span<const NodeId> operations, double observed_s,
-                            double busy_s) const {
-    std::vector<Work> work(clocks_.size());
-    for (std::size_t i = 0; i < clocks_.size(); ++i) {
-      for (const NodeId n : operations) {
-        work[i].slow_s += to_seconds(graph_.duration(n)).si() * times_.ratio(n, clocks_[i]);
-        work[i].dynamic_j += times_.dynamic_j(n, clocks_[i]);
-      }
-      work[i].busy_s = observed_s > 0 ? busy_s * work[i].slow_s / observed_s : 0;
-    }
-    return work;
-  }
-
- private:
-  void run(const Stretch& stretch, std::size_t block, std::size_t width) {
-    lanes_.run(stretch.first, stretch.last, [&](NodeId n, Lanes& out) {
-      if (graph_.gpu(n) != gpu_ || !times_.scales(n)) {
-        out.fill(graph_.duration(n));
-        return;
-      }
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        out[i] = times_.at(n, clocks_[block + std::min(i, width - 1)]);
-      }
-    });
-  }
-
-  const graph::Graph& graph_;
-  const NodeTimes& times_;
-  const model::ClockTable& table_;
-  std::span<const std::size_t> clocks_;
-  std::int32_t gpu_;
-  LaneRetimer lanes_;
-};
-
 bool waits_for_collective(const graph::Graph& graph, NodeId n) {
   if (graph.kind(n) == graph::NodeKind::kCollective) return false;
   for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
@@ -180,19 +81,132 @@ bool waits_for_collective(const graph::Graph& graph, NodeId n) {
   return false;
 }
 
-// Makes the segments' delays at each clock add up to `together`, where they add up to more.
-void scale_lateness(std::vector<SegmentPrice>& prices, std::span<const double> lengths,
-                    std::span<const Nanos> together) {
-  for (std::size_t k = 0; k < together.size(); ++k) {
-    double sum = 0;
-    for (std::size_t i = 0; i < prices.size(); ++i) sum += prices[i].options[k].time_s - lengths[i];
-    const double wanted = to_seconds(together[k]).si();
-    if (sum <= wanted || sum <= 0) continue;
-    for (std::size_t i = 0; i < prices.size(); ++i) {
-      Option& option = prices[i].options[k];
-      option.time_s = lengths[i] + (option.time_s - lengths[i]) * wanted / sum;
-    }
+// What a segment's operations take at each clock, beside its length.
+struct Costs {
+  std::vector<double> busy_s, dynamic_j;
+};
+Costs costs_of(const graph::Graph& graph, const NodeTimes& times,
+               std::span<const NodeId> operations, const SegmentPrice& price,
+               const model::ClockTable& table, std::span<const std::size_t> clocks) {
+  Costs costs;
+  const model::Response& r = price.response;
+  double measured_s = 0;
+  for (const NodeId n : operations) {
+    if (times.measured(n)) measured_s += to_seconds(graph.duration(n)).si();
   }
+  const double observed = r.observed_s();
+  for (const std::size_t clock : clocks) {
+    // Modelled responses add up; measured ones are looked up one by one.
+    double slow = r.core_s * table.core[clock] + r.memory_s * table.memory[clock] + r.fixed_s;
+    double dynamic = r.core_j * table.voltage2[clock] + r.memory_j;
+    if (measured_s > 0) {
+      slow = 0;
+      dynamic = 0;
+      for (const NodeId n : operations) {
+        slow += to_seconds(graph.duration(n)).si() * times.ratio(n, clock);
+        dynamic += times.dynamic_j(n, clock);
+      }
+    }
+    costs.busy_s.push_back(observed > 0 ? price.busy_s * slow / observed : 0);
+    costs.dynamic_j.push_back(dynamic);
+  }
+  return costs;
+}
+
+// By how much each segment alone delays what follows it.
+class Delays {
+ public:
+  Delays(const graph::Graph& graph, const Window& window, const NodeTimes& times,
+         std::span<const NodeId> operations, std::span<const Segment> segments)
+      : graph_(graph),
+        window_(window),
+        times_(times),
+        operations_(operations),
+        segments_(segments),
+        gpu_(operations.empty() ? -1 : graph.gpu(operations.front())),
+        lanes_(graph, gpu_) {
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      const NodeId first = s == 0 ? window.first : graph::node_at(graph, segments[s].start_ns);
+      if (s > 0) stretches_.back().last = first;
+      stretches_.push_back({first, window.last});
+    }
+    followers_ = followers_of(graph, window, stretches_, gpu_);
+  }
+
+  // At each clock of `clocks` (at most kLanes): the most that any follower is late were all others
+  // on time; at the end of the trace, by how much later the last work ends.
+  Lanes late(std::size_t s, std::span<const std::size_t> clocks) {
+    const Stretch& stretch = stretches_[s];
+    lanes_.run(stretch.first, stretch.last, [&](NodeId n, Lanes& out) {
+      if (graph_.gpu(n) != gpu_ || !times_.scales(n)) {
+        out.fill(graph_.duration(n));
+        return;
+      }
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        out[i] = times_.at(n, clocks[std::min(i, clocks.size() - 1)]);
+      }
+    });
+    Lanes late{};
+    for (const NodeId n : followers_[s]) {
+      const Lanes start = lanes_.start_after(n);
+      const Nanos observed = graph_.start(n);
+      for (std::size_t i = 0; i < kLanes; ++i) late[i] = std::max(late[i], start[i] - observed);
+    }
+    if (stretch.last == graph_.size()) {
+      for (NodeId n = stretch.first; n < stretch.last; ++n) {
+        const Lanes& end = lanes_.end(n);
+        for (std::size_t i = 0; i < kLanes; ++i) {
+          late[i] = std::max(late[i], end[i] - window_.end_ns);
+        }
+      }
+    }
+    return late;
+  }
+
+  // After late() of the same segment: by how much the operation after it, which waits for a
+  // collective, would start later (or earlier) than observed if it did not.
+  [[nodiscard]] Lanes own_late(std::size_t s) const {
+    const NodeId n = operations_[segments_[s + 1].begin];
+    Lanes start = lanes_.start_after(
+        n, [&](NodeId from) { return graph_.kind(from) == graph::NodeKind::kCollective; });
+    for (Nanos& t : start) t -= graph_.start(n);
+    return start;
+  }
+
+ private:
+  const graph::Graph& graph_;
+  const Window& window_;
+  const NodeTimes& times_;
+  std::span<const NodeId> operations_;
+  std::span<const Segment> segments_;
+  std::int32_t gpu_;
+  LaneRetimer lanes_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::vector<NodeId>> followers_;
+};
+
+// Clocks whose delays are re-timed; those between are interpolated in the time of what follows the
+// clock. All of them for windows of ordinary size.
+std::vector<std::size_t> anchors_of(std::span<const std::size_t> clocks, std::size_t nodes) {
+  constexpr std::size_t kNodesForAll = 400'000;
+  if (nodes <= kNodesForAll || clocks.size() <= 2 * kLanes) return {clocks.begin(), clocks.end()};
+  std::vector<std::size_t> anchors;
+  for (std::size_t k = 0; k < 2 * kLanes; ++k) {
+    anchors.push_back(clocks[k * (clocks.size() - 1) / (2 * kLanes - 1)]);
+  }
+  return anchors;
+}
+
+// Values at all clocks from those at the anchors (both ascending).
+double between(std::span<const std::size_t> anchors, std::span<const double> values,
+               const model::ClockTable& table, std::size_t clock) {
+  const auto at = std::lower_bound(anchors.begin(), anchors.end(), clock);
+  const auto i = static_cast<std::size_t>(at - anchors.begin());
+  if (at != anchors.end() && *at == clock) return values[i];
+  const double low = table.core[anchors[i - 1]];
+  const double high = table.core[anchors[i]];
+  const double share = (table.core[clock] - low) / (high - low);
+  return values[i - 1] + share * (values[i] - values[i - 1]);
 }
 
 }  // namespace
@@ -203,51 +217,50 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
                                          std::span<const std::size_t> clocks,
                                          std::span<const NodeId> operations,
                                          std::span<const Segment> segments) {
-  const std::int32_t gpu = operations.empty() ? -1 : graph.gpu(operations.front());
-  Pricer pricer(graph, times, table, clocks, gpu);
-  std::vector<Stretch> stretches;
-  std::vector<double> lengths;
-  std::vector<Nanos> ends;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const NodeId first = i == 0 ? window.first : graph::node_at(graph, segments[i].start_ns);
-    if (i > 0) stretches.back().last = first;
-    stretches.push_back({first, window.last});
-    ends.push_back(i + 1 < segments.size() ? segments[i + 1].start_ns : window.end_ns);
-    lengths.push_back(to_seconds(ends.back() - segments[i].start_ns).si());
+  Delays delays(graph, window, times, operations, segments);
+  const std::vector<std::size_t> anchors = anchors_of(clocks, window.last - window.first);
+  std::vector<std::vector<double>> late(segments.size());  // by segment and anchor
+  std::vector<std::vector<double>> own(segments.size());
+  const auto waits = [&](std::size_t s) {
+    return s + 1 < segments.size() &&
+           waits_for_collective(graph, operations[segments[s + 1].begin]);
+  };
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    for (std::size_t block = 0; block < anchors.size(); block += kLanes) {
+      const std::size_t width = std::min(kLanes, anchors.size() - block);
+      const Lanes all = delays.late(s, std::span(anchors).subspan(block, width));
+      for (std::size_t i = 0; i < width; ++i) late[s].push_back(to_seconds(all[i]).si());
+      if (!waits(s)) continue;
+      const Lanes alone = delays.own_late(s);
+      for (std::size_t i = 0; i < width; ++i) own[s].push_back(to_seconds(alone[i]).si());
+    }
   }
-  const auto followers = followers_of(graph, window, stretches, gpu);
 
   std::vector<SegmentPrice> prices(segments.size());
-  std::vector<std::vector<Work>> work(segments.size());
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    SegmentPrice& price = prices[i];
-    const auto mine = operations.subspan(segments[i].begin, segments[i].end - segments[i].begin);
-    double observed_s = 0;
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    SegmentPrice& price = prices[s];
+    const Nanos end = s + 1 < segments.size() ? segments[s + 1].start_ns : window.end_ns;
+    const double length = to_seconds(end - segments[s].start_ns).si();
+    const auto mine = operations.subspan(segments[s].begin, segments[s].end - segments[s].begin);
     for (const NodeId n : mine) {
       const double t = to_seconds(graph.duration(n)).si();
       const NodeModel& m = models[n - window.first];
-      observed_s += t;
       price.response += response_of(m, t);
       price.known_s[static_cast<std::size_t>(m.known)] += t;
     }
-    price.busy_s = busy_seconds(graph, mine, segments[i].start_ns, ends[i]);
-    work[i] = pricer.work_of(mine, observed_s, price.busy_s);
-    const std::vector<Nanos> late = pricer.lateness(stretches[i], ends[i], followers[i]);
+    price.busy_s = busy_seconds(graph, mine, segments[s].start_ns, end);
+    const Costs costs = costs_of(graph, times, mine, price, table, clocks);
     for (std::size_t k = 0; k < clocks.size(); ++k) {
-      price.options.push_back(
-          {table.clocks[clocks[k]].si(), lengths[i] + to_seconds(late[k]).si(), 0});
-    }
-    const NodeId next =
-        i + 1 < segments.size() ? operations[segments[i + 1].begin] : graph::kNoNode;
-    if (next == graph::kNoNode || !waits_for_collective(graph, next)) continue;
-    for (const Nanos own : pricer.own_lateness(stretches[i], next)) {
-      price.own_time_s.push_back(std::max(0.0, lengths[i] + to_seconds(own).si()));
+      const double time = length + between(anchors, late[s], table, clocks[k]);
+      const double busy = std::min(time, costs.busy_s[k]);
+      const double energy =
+          costs.dynamic_j[k] + table.active_w[clocks[k]] * busy + table.idle_w[clocks[k]] * time;
+      price.options.push_back({table.clocks[clocks[k]].si(), time, std::max(0.0, energy)});
+      if (waits(s))
+        price.own_time_s.push_back(
+            std::max(0.0, length + between(anchors, own[s], table, clocks[k])));
     }
   }
-  const std::vector<Stretch> whole = {{window.first, window.last}};
-  const auto after = followers_of(graph, window, whole, gpu);
-  scale_lateness(prices, lengths, pricer.lateness(whole.front(), window.end_ns, after.front()));
-  for (std::size_t i = 0; i < prices.size(); ++i) pricer.add_energy(prices[i].options, work[i]);
   return prices;
 }
 

@@ -28,6 +28,9 @@ class NodeTimes {
     const NodeModel& m = models_[n - window_->first];
     return m.core > 0 || m.memory > 0 || m.curve >= 0;
   }
+  [[nodiscard]] bool measured(graph::NodeId n) const {
+    return models_[n - window_->first].curve >= 0;
+  }
   [[nodiscard]] Nanos at(graph::NodeId n, std::size_t clock) const;
   /// Joules beyond idle and active power.
   [[nodiscard]] double dynamic_j(graph::NodeId n, std::size_t clock) const;
@@ -49,10 +52,10 @@ inline model::Response response_of(const NodeModel& m, double seconds) {
           .memory_j = double{m.memory_j}};
 }
 
-/// One option a clock of `clocks` (indices into the table), ascending, for each segment. Alone,
-/// each segment passes on the most that any follower is late; what other segments or streams would
-/// take up is not seen. So all are scaled such that with every segment at one clock they add up to
-/// what re-timing the whole window at that clock gives.
+/// One option a clock of `clocks` (indices into the table), ascending, for each segment. The time
+/// is the segment's length plus the most that it delays anything after it: on the safe side, since
+/// later idle gaps and parallel streams may take up what each segment alone passes on
+/// (TracePacks::delay_share corrects it).
 struct SegmentPrice {
   std::vector<Option> options;
   std::vector<double> own_time_s;  ///< as PackInfo; empty where no collective is waited for

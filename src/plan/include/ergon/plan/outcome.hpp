@@ -1,7 +1,6 @@
 // One question answered: the plan within a bound, beside the default, the best uniform clock and
 // the lower bound.
 #pragma once
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,10 +26,8 @@ struct Outcome {
   int repairs = 0;                  ///< how often the plan was tightened because re-timing said so
 };
 
-/// `retime` (may be empty) gives the time of a choice on the full graph; a plan that misses the
-/// deadline there is solved again for a tighter one. kInfeasible carries nearest.time_s and
-/// nearest.energy_j.
-Result<Outcome> decide(const Problem& problem, const Bound& bound, const SolveOptions& options = {},
-                       const std::function<double(const Choice&)>& retime = {});
+/// kInfeasible carries nearest.time_s and nearest.energy_j.
+Result<Outcome> decide(const Problem& problem, const Bound& bound,
+                       const SolveOptions& options = {});
 
 }  // namespace ergon::plan

@@ -13,6 +13,7 @@
 #include "ergon/graph.hpp"
 #include "ergon/model.hpp"
 #include "ergon/plan.hpp"
+#include "ergon/plan/outcome.hpp"
 
 namespace ergon::plan {
 
@@ -97,6 +98,9 @@ struct TracePacks {
   Seconds switch_latency{};
   Origin switch_origin = Origin::kAssumed;
   Window window;
+  /// Share of each pack's delay that the options count. With 1 all delays add up, although gaps and
+  /// parallel streams take some up; decide_trace() lowers it as far as re-timing the plan confirms.
+  double delay_share = 1;
   std::map<std::string, double> collective_s;  ///< from each collective's start to its result's use
   std::vector<NodeModel> nodes;                ///< of window nodes [first, last)
   std::vector<Curve> curves;                   ///< measured responses, as given
@@ -131,12 +135,26 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
                              const model::Device& device, const TraceOptions& options = {});
 
 /// Least energy that one pack an operation without switch cost could reach within the deadline: a
-/// Lagrangian bound (docs/explain/planning.md). Never above the energy of such a plan.
-double finest_bound(const TracePacks& packs, double deadline_s);
+/// Lagrangian bound over all operations, GPUs relaxed from one another (docs/explain/planning.md).
+double finest_bound(const graph::Graph& graph, const TracePacks& packs, double deadline_s);
 
 /// The window's time when the graph is re-timed with every operation at the clock of its pack: an
 /// independent check of Evaluation::time_s.
 double retime_choice(const graph::Graph& graph, const TracePacks& packs,
                      std::span<const std::uint32_t> choice);
+
+/// The window's time at every offered clock, all GPUs at that clock.
+std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs);
+/// Every offered clock for the whole window, re-timed on the graph; energies as in the packs.
+std::vector<Uniform> uniform_clocks(const graph::Graph& graph, const TracePacks& packs);
+
+/// Counts `share` of each pack's delay in packs.problem.
+void set_delay_share(TracePacks& packs, double share);
+
+/// As decide(), with every plan re-timed on the graph: packs.delay_share is set so that the plan's
+/// packs and the re-timed window agree, a plan that misses the deadline there is tightened, and the
+/// uniform clocks are the re-timed ones.
+Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const Bound& bound,
+                             const SolveOptions& options = {});
 
 }  // namespace ergon::plan
