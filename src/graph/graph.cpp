@@ -53,6 +53,8 @@ const char* to_string(Rule rule) {
       return "blocking_copy";
     case Rule::kQueueFull:
       return "queue_full";
+    case Rule::kSharedGpu:
+      return "shared_gpu";
     case Rule::kThreadHandOff:
       return "thread_hand_off";
     case Rule::kCollective:

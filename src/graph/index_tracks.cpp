@@ -15,6 +15,7 @@ std::uint8_t flags_of(std::string_view name) {
       has("ncclDevKernel") || has("mscclKernel")) {
     flags |= kNameCollective;
   }
+  if (name.starts_with("nccl:")) flags = kNameCommScope;
   if (has("DtoH") || has("DeviceToHost") || has("Device -> Host")) flags |= kNameToHost;
   if ((has("HtoD") || has("DtoH") || has("HostToDevice") || has("DeviceToHost")) &&
       !has("Pinned")) {

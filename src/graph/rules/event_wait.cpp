@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint32_t kPatience =
     64;  // launches on its thread after which an unresolved wait is given up
 constexpr std::size_t kMostRecords = 256;  // unconsumed records kept a thread
+constexpr Nanos kLeft = 100'000;           // a thread that launches nothing for this long after a wait has left it
+constexpr int kBack = 64;                  // operations looked back for one that had ended
 
 std::int64_t number_after(std::string_view text, std::string_view key) {
   std::size_t at = text.find(key);
@@ -28,7 +30,6 @@ struct Pending {
   Op source = kNone;             ///< what the order of calls suggests; kNone: nothing
   std::uint32_t target = kNone;  ///< stream that waits, when recorded
   Nanos at = 0;                  ///< time of the wait call
-  Known known = Known::kInferred;
   std::uint32_t patience = kPatience;
 };
 
@@ -38,29 +39,49 @@ struct ThreadState {
   bool in_waits = false;    ///< the latest call was a wait, on `waited`
   Op waited = kNone;
   std::vector<Pending> pending;
+  std::vector<std::pair<Nanos, Nanos>> comm_scopes;  ///< in time order
+  std::size_t comm_scope = 0;                        ///< the first that has not ended
+  Nanos inside_until = kNever;                       ///< end of the scope in which a collective was launched
 };
 
 class Finder {
  public:
-  Finder(Draft& d, const Process& p) : d_(d), process_(p) {}
+  Finder(Draft& d, std::uint32_t process) : d_(d), process_(d.processes[process]) {
+    for (std::uint32_t s = 0; s < d.streams.size(); ++s) {
+      if (d.streams[s].process == process && !d.streams[s].launched.empty()) streams_.push_back(s);
+    }
+    for (std::uint32_t t = 0; t < d.threads.size(); ++t) {
+      if (d.threads[t].process == process) find_scopes(t);
+    }
+  }
 
   void run() {
     for (const std::uint32_t call : process_.calls) {
       const ApiClass c = d_.api(call);
-      ThreadState& thread = threads_[d_.place(call)];
+      const std::uint32_t t = d_.place(call);
       if (c == ApiClass::kEventRecord) {
-        record(thread, call);
+        record(threads_[t], call);
       } else if (c == ApiClass::kStreamWait) {
-        wait(thread, call);
+        wait(threads_[t], t, call);
       } else if (launches(c)) {
-        launch(thread, call);
+        launch(threads_[t], t, call);
       }
     }
-    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold",
-            given_up_);
+    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold", given_up_);
   }
 
  private:
+  void find_scopes(std::uint32_t t) {
+    const HostThread& thread = d_.threads[t];
+    const Draft::Ref base = d_.ref(thread.begin);
+    const std::vector<std::uint8_t>& flags = d_.name_flags[thread.table];
+    for (std::uint32_t e = thread.begin; e < thread.end; ++e) {
+      const trace::EventId local = base.event + (e - thread.begin);
+      if ((flags[base.table->name[local]] & kNameCommScope) == 0) continue;
+      threads_[t].comm_scopes.emplace_back(d_.start(e), d_.end(e));
+    }
+  }
+
   void record(ThreadState& thread, std::uint32_t call) {
     thread.in_waits = false;
     if (thread.records.size() == kMostRecords) thread.records.erase(thread.records.begin());
@@ -69,7 +90,7 @@ class Finder {
     record_time_[r.table->correlation[r.event]] = d_.start(call);
   }
 
-  void wait(ThreadState& thread, std::uint32_t call) {
+  void wait(ThreadState& thread, std::uint32_t t, std::uint32_t call) {
     Pending p;
     p.at = d_.start(call);
     const std::uint32_t event = d_.slot[call];
@@ -81,11 +102,12 @@ class Finder {
         const auto recorded = record_time_.find(r.record_correlation);
         const Nanos before = recorded == record_time_.end() ? p.at : recorded->second;
         p.source = from == kNone ? kNone : last_launched_before(d_, from, before);
-        p.known = Known::kRecorded;
         if (p.source != kNone) recorded_.push_back(p);
         return;
       }
     }
+    // After the launch of a collective, within its own scope, the library waits on streams that run no work.
+    if (p.at < thread.inside_until) return;
     if (!thread.in_waits) {
       thread.waited = thread.last;
       if (!thread.records.empty()) {
@@ -100,38 +122,48 @@ class Finder {
       ++given_up_;
     }
     thread.pending.push_back(p);
+    if (std::find(waiting_.begin(), waiting_.end(), t) == waiting_.end()) waiting_.push_back(t);
   }
 
-  void launch(ThreadState& thread, std::uint32_t call) {
+  void launch(ThreadState& thread, std::uint32_t t, std::uint32_t call) {
     thread.in_waits = false;
+    const Nanos at = d_.start(call);
     d_.each_op_of(call, [&](Op k) {
       resolve_recorded(k);
-      resolve(thread, k);
+      std::erase_if(waiting_, [&](std::uint32_t other) {
+        ThreadState& w = threads_[other];
+        // a wait holds the launches of other threads too, once its own thread has left it at that
+        if (other == t || at - w.pending.back().at > kLeft) resolve(w, k);
+        return w.pending.empty();
+      });
       thread.last = k;
+      if (d_.op_named(k, kNameCollective)) enter_scope(thread, at);
     });
+  }
+  static void enter_scope(ThreadState& thread, Nanos at) {
+    auto& i = thread.comm_scope;
+    while (i < thread.comm_scopes.size() && thread.comm_scopes[i].second < at) ++i;
+    if (i < thread.comm_scopes.size() && thread.comm_scopes[i].first <= at) thread.inside_until = thread.comm_scopes[i].second;
   }
 
   void resolve_recorded(Op k) {
     std::erase_if(recorded_, [&](const Pending& p) {
       if (p.target != d_.op_stream[k]) return false;
-      add(p.source, k, Known::kRecorded);
+      if (d_.op_end(p.source) > d_.op_start(k) + kRounding) {
+        d_.note("stream_wait_contradicted", "stream waits that the times of their operations contradict");
+      } else {
+        add(p.source, k, Known::kRecorded);
+      }
       return true;
     });
   }
 
   void resolve(ThreadState& thread, Op k) {
     std::erase_if(thread.pending, [&](Pending& p) {
-      const std::uint32_t stream = d_.op_stream[k];
-      if (p.target != kNone && p.target != stream) return false;
-      if (p.source != kNone && d_.op_stream[p.source] != stream) {
-        add(p.source, k, Known::kInferred);
-        return true;
-      }
-      // The next launch goes where the last one went: the stream joins another, or the fork comes
-      // later.
-      const Op other = joined_work(p, k);
-      if (other != kNone) {
-        add(other, k, Known::kInferred);
+      if (p.target != kNone && p.target != d_.op_stream[k]) return false;
+      const Op source = choose(p, k);
+      if (source != kNone) {
+        add(source, k, Known::kInferred);
         return true;
       }
       if (--p.patience > 0) return false;
@@ -140,55 +172,60 @@ class Finder {
     });
   }
 
-  // Of the work on other streams before the wait, that which ended when `k` could start (evidence),
-  // else the latest launched that this stream has not waited for yet.
-  Op joined_work(const Pending& p, Op k) {
-    const bool late =
-        d_.op_start(k) > std::max(d_.launch_bound(k), d_.stream_bound(k)) + kTolerance;
+  // What can `k` have waited for? In this order: work that ended just when `k` started, if nothing else explains that
+  // start; the operation that the order of the calls suggests, or the one before it that had ended; the latest launched
+  // on another stream that this one has not waited for yet. Nothing that ended after `k` started.
+  Op choose(const Pending& p, Op k) {
+    const std::uint32_t mine = d_.op_stream[k];
+    const Nanos start = d_.op_start(k);
+    const bool late = start > std::max(d_.launch_bound(k), d_.stream_bound(k)) + kTolerance;
     Op best = kNone;
-    bool best_tight = false;
-    for (std::uint32_t s = 0; s < d_.streams.size(); ++s) {
-      const Stream& stream = d_.streams[s];
-      if (s == d_.op_stream[k] || stream.launched.empty() ||
-          d_.processes.data() + stream.process != &process_)
-        continue;
-      const Op x = last_launched_before(d_, s, p.at);
-      if (x == kNone || d_.op_end(x) > d_.op_start(k) + kRounding) continue;
-      const auto joined = joined_.find(key(s, d_.op_stream[k]));
-      if (joined != joined_.end() && joined->second >= x) continue;
-      const bool tight = late && d_.op_start(k) - d_.op_end(x) <= kTolerance;
-      const auto launched = [&](Op o) { return d_.start(d_.op_call[o]); };
-      if (best == kNone || (tight && !best_tight) ||
-          (tight == best_tight && launched(x) > launched(best))) {
+    int best_rank = 0;
+    for (const std::uint32_t s : streams_) {
+      if (s == mine) continue;
+      const bool suggested = p.source != kNone && d_.op_stream[p.source] == s;
+      Op x = suggested ? p.source : last_launched_before(d_, s, p.at);
+      bool newest = true;
+      for (int tries = 0; x != kNone && d_.op_end(x) > start + kRounding && tries < kBack; ++tries) {
+        x = x > d_.streams[s].first ? x - 1 : kNone;
+        newest = false;
+      }
+      if (x == kNone || d_.op_end(x) > start + kRounding) continue;
+      const auto joined = joined_.find(key(s, mine));
+      const bool known = joined != joined_.end() && joined->second >= x;
+      int rank = 0;
+      if (late && start - d_.op_end(x) <= kTolerance) {
+        rank = 4;
+      } else if (suggested && (newest || !known)) {
+        rank = newest ? 3 : 2;
+      } else if (!known && newest) {
+        rank = 1;
+      }
+      if (rank > best_rank || (rank == best_rank && rank > 0 && launched(x) > launched(best))) {
         best = x;
-        best_tight = tight;
+        best_rank = rank;
       }
     }
     return best;
   }
+  [[nodiscard]] Nanos launched(Op k) const { return d_.op_call[k] == kNone ? kNever : d_.start(d_.op_call[k]); }
 
   void add(Op source, Op target, Known known) {
     if (source == kNone || d_.op_stream[source] == d_.op_stream[target]) return;
-    if (d_.op_start(target) < d_.op_end(source) - kRounding) {
-      d_.note("stream_wait_contradicted",
-              "stream waits that the times of their operations contradict");
-      return;
-    }
-    Op& joined =
-        joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
+    Op& joined = joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
     for (std::size_t i = d_.op_edges.size(); i-- > 0 && d_.op_edges[i].to == target;) {
       if (d_.op_edges[i].from == source) return;
     }
     d_.op_edges.push_back({source, target, Rule::kEventWait, known});
   }
-  static std::uint64_t key(std::uint32_t from, std::uint32_t to) {
-    return (std::uint64_t{from} << 32U) | to;
-  }
+  static std::uint64_t key(std::uint32_t from, std::uint32_t to) { return (std::uint64_t{from} << 32U) | to; }
 
   Draft& d_;
   const Process& process_;
+  std::vector<std::uint32_t> streams_;  ///< of this process
   std::unordered_map<std::uint32_t, ThreadState> threads_;
+  std::vector<std::uint32_t> waiting_;  ///< threads with pending waits
   std::vector<Pending> recorded_;
   std::unordered_map<std::int64_t, Nanos> record_time_;
   std::unordered_map<std::uint64_t, Op> joined_;
@@ -232,7 +269,7 @@ Op last_launched_before(const Draft& d, std::uint32_t stream, Nanos t) {
 }
 
 void find_event_waits(Draft& d) {
-  for (const Process& p : d.processes) Finder(d, p).run();
+  for (std::uint32_t p = 0; p < d.processes.size(); ++p) Finder(d, p).run();
 }
 
 }  // namespace ergon::graph

@@ -47,10 +47,11 @@ enum class Rule : std::uint8_t {
   kDeviceSync,     ///< cudaDeviceSynchronize, cudaFree, ... return after the device's work
   kBlockingCopy,   ///< a blocking copy returns after the copy
   kQueueFull,      ///< a launch waits until the queue has room
+  kSharedGpu,      ///< work of another stream fills the GPU
   kThreadHandOff,  ///< one host thread waits for another (backward pass)
   kCollective,     ///< the members of a collective wait for the last of them
 };
-inline constexpr std::size_t kRules = 14;
+inline constexpr std::size_t kRules = 15;
 const char* to_string(Rule rule);
 
 /// How an edge is known.
