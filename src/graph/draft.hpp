@@ -25,7 +25,8 @@ inline constexpr Nanos kRounding = 2'000;
 inline constexpr std::uint8_t kNameCollective = 1;
 inline constexpr std::uint8_t kNameToHost = 2;
 inline constexpr std::uint8_t kNamePageable = 4;  ///< host memory not said to be pinned
-inline constexpr std::uint8_t kNameCommScope = 8;  ///< of annotations: "nccl:all_reduce" and the like
+inline constexpr std::uint8_t kNameCommScope =
+    8;  ///< of annotations: "nccl:all_reduce" and the like
 
 /// What a launch latency depends on.
 enum class OpClass : std::uint8_t { kKernel, kCopy, kMemset, kGraph };

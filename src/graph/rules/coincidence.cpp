@@ -1,7 +1,8 @@
-// Operations that no rule explains but that start just when work on another stream ends. With a stream wait called
-// between the two launches, or inside one CUDA graph, that is an event wait (inferred). Else the GPU was full: the
-// operation was ready while the other ran, and got its multiprocessors. That is inferred when the other's grid can fill
-// the GPU, and assumed where nothing says so.
+// Operations that no rule explains but that start just when work on another stream ends. With a
+// stream wait called between the two launches, or inside one CUDA graph, that is an event wait
+// (inferred). Else the GPU was full: the operation was ready while the other ran, and got its
+// multiprocessors. That is inferred when the other's grid can fill the GPU, and assumed where
+// nothing says so.
 #include <algorithm>
 #include <charconv>
 
@@ -106,7 +107,8 @@ class Finder {
     tries = kNearest;
     for (auto it = at; it != by_end_.end() && tries-- > 0; ++it) {
       const Op x = it->second;
-      if (gpu(x) == gpu(k) && it->first - start <= std::max(kTolerance, d_.duration(d_.op_event[x]) / kTailShare)) {
+      if (gpu(x) == gpu(k) &&
+          it->first - start <= std::max(kTolerance, d_.duration(d_.op_event[x]) / kTailShare)) {
         consider(x);
       }
     }
@@ -114,7 +116,8 @@ class Finder {
     if (d_.op_end(best) <= start + kRounding && waited_for(best, k)) {
       d_.op_edges.push_back({best, k, Rule::kEventWait, Known::kInferred});
     } else if (gpu(best) == gpu(k)) {
-      d_.op_edges.push_back({best, k, Rule::kSharedGpu, fills_gpu(best) ? Known::kInferred : Known::kAssumed});
+      d_.op_edges.push_back(
+          {best, k, Rule::kSharedGpu, fills_gpu(best) ? Known::kInferred : Known::kAssumed});
     }
   }
   [[nodiscard]] Nanos distance(Op x, Nanos start) const { return std::abs(d_.op_end(x) - start); }
@@ -125,7 +128,8 @@ class Finder {
     const std::uint32_t after = d_.op_call[k];
     if (before == kNone || after == kNone) return false;
     if (before == after) return true;
-    return process(k) != kNone && wait_between(waits_[process(k)], d_.start(before), d_.start(after));
+    return process(k) != kNone &&
+           wait_between(waits_[process(k)], d_.start(before), d_.start(after));
   }
 
   // At least two blocks for each multiprocessor, or 1,024 threads.
@@ -136,7 +140,8 @@ class Finder {
     const double threads = product_after(detail, "\"block\"");
     double multiprocessors = 100;
     for (const trace::GpuProperties& p : r.table->gpus) {
-      if (p.device == d_.gpus[static_cast<std::size_t>(gpu(x))].device && p.sm_count > 0) multiprocessors = p.sm_count;
+      if (p.device == d_.gpus[static_cast<std::size_t>(gpu(x))].device && p.sm_count > 0)
+        multiprocessors = p.sm_count;
     }
     return blocks >= 2 * multiprocessors || blocks * threads >= 1024 * multiprocessors;
   }

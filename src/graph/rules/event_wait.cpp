@@ -13,8 +13,9 @@ namespace {
 constexpr std::uint32_t kPatience =
     64;  // launches on its thread after which an unresolved wait is given up
 constexpr std::size_t kMostRecords = 256;  // unconsumed records kept a thread
-constexpr Nanos kLeft = 100'000;           // a thread that launches nothing for this long after a wait has left it
-constexpr int kBack = 64;                  // operations looked back for one that had ended
+constexpr Nanos kLeft =
+    100'000;               // a thread that launches nothing for this long after a wait has left it
+constexpr int kBack = 64;  // operations looked back for one that had ended
 
 std::int64_t number_after(std::string_view text, std::string_view key) {
   std::size_t at = text.find(key);
@@ -41,7 +42,7 @@ struct ThreadState {
   std::vector<Pending> pending;
   std::vector<std::pair<Nanos, Nanos>> comm_scopes;  ///< in time order
   std::size_t comm_scope = 0;                        ///< the first that has not ended
-  Nanos inside_until = kNever;                       ///< end of the scope in which a collective was launched
+  Nanos inside_until = kNever;  ///< end of the scope in which a collective was launched
 };
 
 class Finder {
@@ -67,7 +68,8 @@ class Finder {
         launch(threads_[t], t, call);
       }
     }
-    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold", given_up_);
+    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold",
+            given_up_);
   }
 
  private:
@@ -106,7 +108,8 @@ class Finder {
         return;
       }
     }
-    // After the launch of a collective, within its own scope, the library waits on streams that run no work.
+    // After the launch of a collective, within its own scope, the library waits on streams that run
+    // no work.
     if (p.at < thread.inside_until) return;
     if (!thread.in_waits) {
       thread.waited = thread.last;
@@ -143,14 +146,16 @@ class Finder {
   static void enter_scope(ThreadState& thread, Nanos at) {
     auto& i = thread.comm_scope;
     while (i < thread.comm_scopes.size() && thread.comm_scopes[i].second < at) ++i;
-    if (i < thread.comm_scopes.size() && thread.comm_scopes[i].first <= at) thread.inside_until = thread.comm_scopes[i].second;
+    if (i < thread.comm_scopes.size() && thread.comm_scopes[i].first <= at)
+      thread.inside_until = thread.comm_scopes[i].second;
   }
 
   void resolve_recorded(Op k) {
     std::erase_if(recorded_, [&](const Pending& p) {
       if (p.target != d_.op_stream[k]) return false;
       if (d_.op_end(p.source) > d_.op_start(k) + kRounding) {
-        d_.note("stream_wait_contradicted", "stream waits that the times of their operations contradict");
+        d_.note("stream_wait_contradicted",
+                "stream waits that the times of their operations contradict");
       } else {
         add(p.source, k, Known::kRecorded);
       }
@@ -172,9 +177,10 @@ class Finder {
     });
   }
 
-  // What can `k` have waited for? In this order: work that ended just when `k` started, if nothing else explains that
-  // start; the operation that the order of the calls suggests, or the one before it that had ended; the latest launched
-  // on another stream that this one has not waited for yet. Nothing that ended after `k` started.
+  // What can `k` have waited for? In this order: work that ended just when `k` started, if nothing
+  // else explains that start; the operation that the order of the calls suggests, or the one before
+  // it that had ended; the latest launched on another stream that this one has not waited for yet.
+  // Nothing that ended after `k` started.
   Op choose(const Pending& p, Op k) {
     const std::uint32_t mine = d_.op_stream[k];
     const Nanos start = d_.op_start(k);
@@ -186,7 +192,8 @@ class Finder {
       const bool suggested = p.source != kNone && d_.op_stream[p.source] == s;
       Op x = suggested ? p.source : last_launched_before(d_, s, p.at);
       bool newest = true;
-      for (int tries = 0; x != kNone && d_.op_end(x) > start + kRounding && tries < kBack; ++tries) {
+      for (int tries = 0; x != kNone && d_.op_end(x) > start + kRounding && tries < kBack;
+           ++tries) {
         x = x > d_.streams[s].first ? x - 1 : kNone;
         newest = false;
       }
@@ -208,18 +215,23 @@ class Finder {
     }
     return best;
   }
-  [[nodiscard]] Nanos launched(Op k) const { return d_.op_call[k] == kNone ? kNever : d_.start(d_.op_call[k]); }
+  [[nodiscard]] Nanos launched(Op k) const {
+    return d_.op_call[k] == kNone ? kNever : d_.start(d_.op_call[k]);
+  }
 
   void add(Op source, Op target, Known known) {
     if (source == kNone || d_.op_stream[source] == d_.op_stream[target]) return;
-    Op& joined = joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
+    Op& joined =
+        joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
     for (std::size_t i = d_.op_edges.size(); i-- > 0 && d_.op_edges[i].to == target;) {
       if (d_.op_edges[i].from == source) return;
     }
     d_.op_edges.push_back({source, target, Rule::kEventWait, known});
   }
-  static std::uint64_t key(std::uint32_t from, std::uint32_t to) { return (std::uint64_t{from} << 32U) | to; }
+  static std::uint64_t key(std::uint32_t from, std::uint32_t to) {
+    return (std::uint64_t{from} << 32U) | to;
+  }
 
   Draft& d_;
   const Process& process_;

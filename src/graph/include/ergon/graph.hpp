@@ -132,10 +132,9 @@ class Graph {
   [[nodiscard]] Edge edge(NodeId n, std::size_t i) const;
   [[nodiscard]] std::size_t edges() const;
 
-  /// The API call that launched a GPU node (kNoNode where the trace does not say), and the
-  /// innermost host operation around that call (trace::kNoEvent: none).
+  /// The API call that launched a GPU node; kNoNode where the trace does not say. See Operators for
+  /// the host operation around it.
   [[nodiscard]] NodeId launch(NodeId n) const;
-  [[nodiscard]] trace::EventId operator_of(NodeId n) const;
 
   [[nodiscard]] const std::vector<Gpu>& gpus() const;
   [[nodiscard]] const std::vector<BuildNote>& notes() const;
@@ -184,6 +183,49 @@ class Retimer {
 /// The first node whose observed start is at or after `t`.
 NodeId node_at(const Graph& graph, Nanos t);
 
+/// The innermost host operation of each host event, and through the launch of each GPU node.
+class Operators {
+ public:
+  explicit Operators(const Graph& graph);
+  /// Of a GPU node, the operation that launched it (by its call, else by the external id); of an
+  /// API node, the operation around it; of a host node, its own. trace::kNoEvent: none. The table
+  /// is graph.table(n).
+  [[nodiscard]] trace::EventId of(NodeId n) const;
+  /// The innermost host operation around a host operation or API call; trace::kNoEvent: none.
+  [[nodiscard]] trace::EventId parent(std::uint32_t table, trace::EventId event) const;
+
+ private:
+  const Graph* graph_;
+  std::vector<std::uint32_t> parent_;  ///< by global event id
+  std::vector<std::pair<std::int64_t, std::uint32_t>>
+      by_external_;  ///< (external id, event), sorted
+  std::vector<std::uint32_t> base_;
+};
+
+/// The times that an analysis reads: as observed, or those of a re-timer's latest run.
+class Timing {
+ public:
+  Timing(const Graph& graph) : graph_(&graph) {}  // NOLINT(google-explicit-constructor)
+  Timing(const Retimer& timed)
+      : graph_(&timed.graph()), timed_(&timed) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+  [[nodiscard]] Nanos start(NodeId n) const {
+    return timed_ != nullptr ? timed_->starts()[n] : graph_->start(n);
+  }
+  [[nodiscard]] Nanos duration(NodeId n) const {
+    return timed_ != nullptr ? timed_->durations()[n] : graph_->duration(n);
+  }
+  [[nodiscard]] Nanos end(NodeId n) const { return start(n) + duration(n); }
+
+ private:
+  const Graph* graph_;
+  const Retimer* timed_ = nullptr;
+};
+
+/// The edge that decides when a node starts (index for Graph::edge); of equals the one from the
+/// GPU. nullopt for anchors.
+std::optional<std::size_t> binding_edge(const Timing& timing, NodeId n);
+
 /// One time share of the critical path.
 struct Share {
   std::string name;
@@ -197,15 +239,15 @@ struct CriticalPath {
   std::vector<NodeId> nodes;  ///< in time order
   std::vector<Share> by_kind, by_kernel, by_operator, by_thread;  ///< largest first
 };
-CriticalPath critical_path(const Retimer& timed);
+CriticalPath critical_path(const Timing& timing, const Operators& operators);
 
-/// Total slack: how much later a node could end without moving the last end; free slack: without
-/// moving any successor. (Contract: `slack`.) One value a node.
+/// Total slack: how much longer a node could take without moving the last end (or `end`); free
+/// slack: without moving any successor. (Contract: `slack`.) One value a node.
 struct Slack {
   std::vector<Nanos> total_ns;
   std::vector<Nanos> free_ns;
 };
-Slack slack(const Retimer& timed, std::optional<Nanos> end = {});
+Slack slack(const Timing& timing, std::optional<Nanos> end = {});
 
 /// Time in which a GPU runs nothing, by what it waited for: "launch", "sync", "copy", "collective",
 /// "host", "unknown".
@@ -215,14 +257,15 @@ struct IdleCause {
   Nanos time_ns = 0;
   std::uint64_t count = 0;
 };
-std::vector<IdleCause> idle_gaps(const Retimer& timed);
+std::vector<IdleCause> idle_gaps(const Timing& timing);
 
 struct RuleCount {
   Rule rule{};
   std::uint64_t recorded = 0, inferred = 0, assumed = 0;
   std::uint64_t binding = 0;  ///< nodes whose start this rule decided
 };
-std::vector<RuleCount> edges_by_rule(const Retimer& timed);
+/// Rules without edges are left out.
+std::vector<RuleCount> edges_by_rule(const Timing& timing);
 
 /// Replay: re-times with all factors 1 and compares with the trace node by node.
 struct Replay {
@@ -230,9 +273,11 @@ struct Replay {
   std::uint64_t nodes = 0;
   NodeId worst = kNoNode;
   Nanos residual_ns_total = 0;
-  double unexplained_share =
-      0;  ///< of all kernels, those whose start no rule explains (docs/explain/graph.md)
-  std::optional<double> response = {};  ///< null where there is no GPU-busy time
+  /// Of all kernels, those whose start no rule explains (docs/explain/graph.md).
+  double unexplained_share = 0;
+  /// Growth of the span over GPU-busy time when every kernel takes twice as long; null where no GPU
+  /// is busy.
+  std::optional<double> response = {};
   Nanos gpu_busy_ns = 0;  ///< union over all GPUs of the time in which any runs something
 };
 Replay check_replay(const Graph& graph);
