@@ -34,14 +34,16 @@ struct Figures {
               .rows = {}};
   Value data = Value::object();
 
-  void add(const std::string& name, const std::string& unit, double scale, const model::MaybeFigure& figure) {
+  void add(const std::string& name, const std::string& unit, double scale,
+           const model::MaybeFigure& figure) {
     if (!figure) {
       table.rows.push_back({name, unit, nullptr, nullptr, nullptr, "unknown", ""});
       data.set(name, nullptr);
       return;
     }
     table.rows.push_back({name, unit, figure->estimate.value * scale, figure->estimate.low * scale,
-                          figure->estimate.high * scale, to_string(figure->estimate.origin), figure->source});
+                          figure->estimate.high * scale, to_string(figure->estimate.origin),
+                          figure->source});
     data.set(name, figure_value(*figure));
   }
 };
@@ -69,7 +71,8 @@ Figures figures_of(const Device& d) {
   f.add("memory_knee_hz", "MHz", 1e-6, d.behaviour.memory_knee_hz);
   f.add("regime_break_hz", "MHz", 1e-6, d.behaviour.regime_break_hz);
   for (const auto& latency : d.switch_latency) {
-    const std::string to = latency.target ? " to " + clock_text(latency.target->si()) : std::string();
+    const std::string to =
+        latency.target ? " to " + clock_text(latency.target->si()) : std::string();
     f.add("switch_latency.typical" + to, "ms", 1e3, latency.typical_s);
     f.add("switch_latency.worst" + to, "ms", 1e3, latency.worst_s);
   }
@@ -78,7 +81,9 @@ Figures figures_of(const Device& d) {
 }
 
 Result<int> list_devices(Context& context) {
-  Answer answer{.command = "device", .headline = std::to_string(model::built_in_devices().size()) + " devices are known."};
+  Answer answer{
+      .command = "device",
+      .headline = std::to_string(model::built_in_devices().size()) + " devices are known."};
   Table table{.title = "Devices",
               .columns = {{.title = "id", .numeric = false},
                           {.title = "name", .numeric = false},
@@ -96,7 +101,8 @@ Result<int> list_devices(Context& context) {
       names.push(alias);
     }
     table.rows.push_back({d.id, d.name,
-                          std::to_string(std::llround(d.min_clock().si() / 1e6)) + "-" + std::to_string(std::llround(d.max_clock().si() / 1e6)),
+                          std::to_string(std::llround(d.min_clock().si() / 1e6)) + "-" +
+                              std::to_string(std::llround(d.max_clock().si() / 1e6)),
                           d.default_clock.si() / 1e6, d.power_limit_w.value(), aliases});
     list.push(Value::object()
                   .set("id", d.id)
@@ -116,16 +122,19 @@ Result<int> list_devices(Context& context) {
 
 Result<int> show_device(Context& context) {
   if (context.operands().size() != 2) {
-    return fail(Errc::kInvalidArgument, "'device show' takes one device", "ergon device list names them");
+    return fail(Errc::kInvalidArgument, "'device show' takes one device",
+                "ergon device list names them");
   }
   ERGON_TRY(const auto found, model::find_device(context.operands()[1]));
   const Device& d = found.device;
   Answer answer{.command = "device", .headline = d.name + " (" + d.id + "), " + found.origin + "."};
   if (!found.note.empty()) answer.lines.push_back(found.note);
   if (!d.note.empty()) answer.lines.push_back(d.note);
-  answer.lines.push_back(std::to_string(d.sm_clocks.size()) + " SM clocks from " + clock_text(d.min_clock().si()) + " to " +
-                         clock_text(d.max_clock().si()) + " (" + to_string(d.sm_clocks_origin) + ": " + d.sm_clocks_source +
-                         "); default " + clock_text(d.default_clock.si()) + " (" + to_string(d.default_clock_origin) + ").");
+  answer.lines.push_back(std::to_string(d.sm_clocks.size()) + " SM clocks from " +
+                         clock_text(d.min_clock().si()) + " to " + clock_text(d.max_clock().si()) +
+                         " (" + to_string(d.sm_clocks_origin) + ": " + d.sm_clocks_source +
+                         "); default " + clock_text(d.default_clock.si()) + " (" +
+                         to_string(d.default_clock_origin) + ").");
   Figures figures = figures_of(d);
   Value clocks = Value::array();
   for (const Hertz f : d.sm_clocks) clocks.push(f.si());
@@ -171,9 +180,13 @@ Result<int> check_devices(Context& context) {
                     .set("message", finding.message));
     }
   }
-  answer.headline = errors == 0 ? std::to_string(names.size()) + " device files are valid." : std::to_string(errors) + " errors.";
+  answer.headline = errors == 0 ? std::to_string(names.size()) + " device files are valid."
+                                : std::to_string(errors) + " errors.";
   if (!table.rows.empty()) answer.tables.push_back(std::move(table));
-  answer.data.set("action", "check").set("checked", std::uint64_t{names.size()}).set("errors", std::uint64_t{errors}).set("findings", std::move(list));
+  answer.data.set("action", "check")
+      .set("checked", std::uint64_t{names.size()})
+      .set("errors", std::uint64_t{errors})
+      .set("findings", std::move(list));
   ERGON_TRY_STATUS(context.emit(answer));
   return errors == 0 ? 0 : 1;
 }

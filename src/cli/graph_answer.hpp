@@ -14,8 +14,8 @@ struct GraphRequest {
   bool check_replay = false;
   std::vector<graph::WhatIf> what_if;
   std::size_t top = 50;
-  std::size_t steps = 0;            ///< steps found in the whole trace
-  std::string step_name = {};       ///< the selected step; empty: everything
+  std::size_t steps = 0;       ///< steps found in the whole trace
+  std::string step_name = {};  ///< the selected step; empty: everything
   std::optional<Nanos> slack_end = {};
   bool with_page = false;
 };
@@ -33,7 +33,8 @@ struct GraphResult {
 };
 GraphResult graph_answer(const graph::Graph& graph, const GraphRequest& request);
 
-/// Chrome JSON for Perfetto: the events, a track with the critical path, slack as arguments of GPU work.
+/// Chrome JSON for Perfetto: the events, a track with the critical path, slack as arguments of GPU
+/// work.
 std::string perfetto_text(const graph::Graph& graph);
 
 }  // namespace ergon::cli

@@ -20,8 +20,9 @@ std::vector<const trace::EventTable*> pointers_to(const std::vector<trace::Event
 }
 
 // Of the steps of all ranks those of one ordinal: the range from the first start to the last end.
-Result<graph::TimeRange> range_of_step(const std::vector<graph::Step>& steps, const std::vector<std::string>& names,
-                                       std::size_t wanted, std::string& name) {
+Result<graph::TimeRange> range_of_step(const std::vector<graph::Step>& steps,
+                                       const std::vector<std::string>& names, std::size_t wanted,
+                                       std::string& name) {
   if (wanted >= names.size()) {
     return fail(Errc::kInvalidArgument, "the trace has no step " + std::to_string(wanted),
                 names.empty() ? "no repeating step was found; leave --steps out"
@@ -58,7 +59,8 @@ Result<int> graph_run(Context& context) {
   graph::BuildOptions options;
   if (const auto gpu = context.integer("gpu")) options.device = static_cast<std::int32_t>(*gpu);
   if (const auto range = context.time_range("time-range")) {
-    options.range = graph::TimeRange{range->begin.value_or(0), range->end.value_or(std::numeric_limits<Nanos>::max())};
+    options.range = graph::TimeRange{range->begin.value_or(0),
+                                     range->end.value_or(std::numeric_limits<Nanos>::max())};
   }
   ERGON_TRY(auto graph, graph::build(pointers, options));
 
@@ -100,11 +102,14 @@ Result<int> graph_run(Context& context) {
              }()});
     result.answer.data.set("timings", std::move(timings));
     const auto rate = [&](double s) {
-      return s > 0 ? std::to_string(static_cast<double>(reading.uncompressed_bytes) / s / 1e9).substr(0, 5) : std::string("-");
+      return s > 0 ? std::to_string(static_cast<double>(reading.uncompressed_bytes) / s / 1e9)
+                         .substr(0, 5)
+                   : std::string("-");
     };
-    result.answer.lines.push_back("CPU time: reading " + std::to_string(read_s) + " s (" + rate(read_s) +
-                                  " GB/s), building " + std::to_string(build_s) + " s, analysing " +
-                                  std::to_string(analyse_s) + " s; " + rate(read_s + build_s + analyse_s) + " GB/s in all.");
+    result.answer.lines.push_back("CPU time: reading " + std::to_string(read_s) + " s (" +
+                                  rate(read_s) + " GB/s), building " + std::to_string(build_s) +
+                                  " s, analysing " + std::to_string(analyse_s) + " s; " +
+                                  rate(read_s + build_s + analyse_s) + " GB/s in all.");
   }
   for (const auto& path : context.export_paths("perfetto")) {
     ERGON_TRY_STATUS(io::write_file(path, perfetto_text(graph)));

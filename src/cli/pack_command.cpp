@@ -11,10 +11,11 @@ Answer pack_answer(const TraceJob& job) {
   const plan::TracePacks& packs = job.packs;
   Answer answer{.command = "pack", .headline = {}};
   const std::string part = packs.window.step.empty() ? "the whole trace" : packs.window.step;
-  answer.headline = std::to_string(packs.packs.size()) + " packs of " + std::to_string(packs.operations) +
-                    " GPU operations, " + std::to_string(packs.clocks.size()) + " clocks each (" + part + ", " +
-                    time_text(to_seconds(packs.window.end_ns - packs.window.begin_ns).si()) + ", modelled for " +
-                    job.device.device.name + ").";
+  answer.headline = std::to_string(packs.packs.size()) + " packs of " +
+                    std::to_string(packs.operations) + " GPU operations, " +
+                    std::to_string(packs.clocks.size()) + " clocks each (" + part + ", " +
+                    time_text(to_seconds(packs.window.end_ns - packs.window.begin_ns).si()) +
+                    ", modelled for " + job.device.device.name + ").";
   answer.data.set("packs", std::uint64_t{packs.packs.size()});
   answer.data.set("gpus", std::uint64_t{packs.problem.gpus.size()});
   answer.data.set("clocks", std::uint64_t{packs.clocks.size()});
@@ -38,17 +39,22 @@ Answer pack_answer(const TraceJob& job) {
               .rows = {}};
   std::vector<std::size_t> order(packs.packs.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto length = [&](std::size_t i) { return packs.packs[i].end_ns - packs.packs[i].start_ns; };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
+  const auto length = [&](std::size_t i) {
+    return packs.packs[i].end_ns - packs.packs[i].start_ns;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
   constexpr std::size_t kShown = 12;
   for (std::size_t k = 0; k < std::min(kShown, order.size()); ++k) {
     const plan::PackInfo& info = packs.packs[order[k]];
     const double work = info.response.observed_s();
-    table.rows.push_back({packs.problem.packs[order[k]].id, info.operations, 1e3 * to_seconds(length(order[k])).si(),
-                          1e3 * info.busy_s, work > 0 ? Value(100 * info.response.core_s / work) : Value(),
+    table.rows.push_back({packs.problem.packs[order[k]].id, info.operations,
+                          1e3 * to_seconds(length(order[k])).si(), 1e3 * info.busy_s,
+                          work > 0 ? Value(100 * info.response.core_s / work) : Value(),
                           info.first_operation});
   }
-  if (order.size() > kShown) table.note = std::to_string(order.size() - kShown) + " more packs in the pack file (-o)";
+  if (order.size() > kShown)
+    table.note = std::to_string(order.size() - kShown) + " more packs in the pack file (-o)";
   answer.tables.push_back(std::move(table));
   return answer;
 }

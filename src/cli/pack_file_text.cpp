@@ -1,4 +1,5 @@
-// The pack file of a trace: the contract's fields first, then what lets `plan` say where it comes from.
+// The pack file of a trace: the contract's fields first, then what lets `plan` say where it comes
+// from.
 #include "planning.hpp"
 
 namespace ergon::cli {
@@ -22,8 +23,10 @@ void add_links(Value& pack, const plan::PackInfo& info) {
     for (const auto& key : keys) v.push(key);
     return v;
   };
-  if (!info.collectives_started.empty()) pack.set("collectives_started", list(info.collectives_started));
-  if (!info.collectives_awaited.empty()) pack.set("collectives_awaited", list(info.collectives_awaited));
+  if (!info.collectives_started.empty())
+    pack.set("collectives_started", list(info.collectives_started));
+  if (!info.collectives_awaited.empty())
+    pack.set("collectives_awaited", list(info.collectives_awaited));
   if (info.own_time_s.empty()) return;
   for (auto& [name, member] : *pack.as_object()) {
     if (name != "options") continue;
@@ -57,7 +60,8 @@ std::string pack_file_text(const TraceJob& job) {
         .set("end_ns", info.end_ns)
         .set("busy_s", info.busy_s)
         .set("operations", info.operations)
-        .set("begins_with", Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
+        .set("begins_with",
+             Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
         .set("response_known", std::move(known));
     add_links((*list)[i], info);
   }
@@ -66,13 +70,14 @@ std::string pack_file_text(const TraceJob& job) {
     for (const auto& [key, seconds] : packs.collective_s) times.set(key, seconds);
     document->set("collective_s", std::move(times));
   }
-  document->set("source", Value::object()
-                              .set("device", job.device.device.id)
-                              .set("trace_clock_hz", packs.table.reference.si())
-                              .set("trace_clock_origin", packs.trace_clock_assumed ? "assumed" : "measured")
-                              .set("switch_latency_s", packs.switch_latency.si())
-                              .set("step", packs.window.step.empty() ? Value() : Value(packs.window.step))
-                              .set("origin", "modelled"));
+  document->set("source",
+                Value::object()
+                    .set("device", job.device.device.id)
+                    .set("trace_clock_hz", packs.table.reference.si())
+                    .set("trace_clock_origin", packs.trace_clock_assumed ? "assumed" : "measured")
+                    .set("switch_latency_s", packs.switch_latency.si())
+                    .set("step", packs.window.step.empty() ? Value() : Value(packs.window.step))
+                    .set("origin", "modelled"));
   return io::to_json(*document);
 }
 

@@ -1,10 +1,11 @@
 // Timeline and kernel rows of the HTML page, from a graph; the plan's page on top of them.
+#include "page_data.hpp"
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
 #include "graph_answer.hpp"
-#include "page_data.hpp"
 #include "planning.hpp"
 
 namespace ergon::cli {
@@ -17,17 +18,23 @@ report::Timeline graph_timeline(const Graph& graph) {
   std::unordered_map<std::string, std::uint32_t> names;
   std::map<std::pair<std::size_t, std::pair<std::int64_t, std::uint32_t>>, std::size_t> lanes;
   for (const auto& gpu : graph.gpus()) {
-    timeline.gpus.push_back({.id = std::to_string(timeline.gpus.size()), .name = gpu.name, .lanes = {}});
+    timeline.gpus.push_back(
+        {.id = std::to_string(timeline.gpus.size()), .name = gpu.name, .lanes = {}});
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n)) || graph.gpu(n) < 0) continue;
     const auto g = static_cast<std::size_t>(graph.gpu(n));
     const trace::Track& track = graph.track(n);
-    const auto [lane, fresh] = lanes.emplace(std::pair(g, std::pair(track.stream, graph.table(n))), timeline.gpus[g].lanes.size());
-    if (fresh) timeline.gpus[g].lanes.push_back({.name = "stream " + std::to_string(track.stream), .slices = {}});
-    const auto [name, is_new] = names.emplace(std::string(graph.name(n)), static_cast<std::uint32_t>(timeline.names.size()));
+    const auto [lane, fresh] = lanes.emplace(std::pair(g, std::pair(track.stream, graph.table(n))),
+                                             timeline.gpus[g].lanes.size());
+    if (fresh)
+      timeline.gpus[g].lanes.push_back(
+          {.name = "stream " + std::to_string(track.stream), .slices = {}});
+    const auto [name, is_new] = names.emplace(std::string(graph.name(n)),
+                                              static_cast<std::uint32_t>(timeline.names.size()));
     if (is_new) timeline.names.push_back({std::string(graph.name(n)), to_string(graph.kind(n))});
-    timeline.gpus[g].lanes[lane->second].slices.push_back({graph.start(n), graph.duration(n), name->second});
+    timeline.gpus[g].lanes[lane->second].slices.push_back(
+        {graph.start(n), graph.duration(n), name->second});
   }
   return timeline;
 }
@@ -84,7 +91,9 @@ void add_responses(const TraceJob& job, std::vector<report::KernelRow>& rows) {
     const Sum& sum = at->second;
     row.sensitivity = sum.core / sum.time;
     // For the launches outside the planned step the same power is taken.
-    row.energy_j = (sum.dynamic / sum.time + active + packs.table.idle_w[packs.table.reference_index]) * row.time_s;
+    row.energy_j =
+        (sum.dynamic / sum.time + active + packs.table.idle_w[packs.table.reference_index]) *
+        row.time_s;
     row.origin = sum.shapes ? "modelled" : "assumed";
   }
 }
@@ -97,7 +106,8 @@ report::Frontier frontier_of(const PlanView& view) {
   };
   report::Frontier frontier;
   for (const auto& p : view.frontier) {
-    frontier.points.push_back({p.solution.value.time_s, p.solution.value.energy_j, p.solution.lower_bound_j});
+    frontier.points.push_back(
+        {p.solution.value.time_s, p.solution.value.energy_j, p.solution.lower_bound_j});
   }
   std::map<double, std::size_t> common;
   for (const auto& pack : problem.packs) {
@@ -107,7 +117,8 @@ report::Frontier frontier_of(const PlanView& view) {
     if (count != problem.packs.size()) continue;
     plan::Choice choice;
     for (const auto& pack : problem.packs) {
-      const auto at = std::find_if(pack.options.begin(), pack.options.end(), [&](const auto& o) { return o.clock_hz == clock; });
+      const auto at = std::find_if(pack.options.begin(), pack.options.end(),
+                                   [&](const auto& o) { return o.clock_hz == clock; });
       choice.push_back(static_cast<std::uint32_t>(at - pack.options.begin()));
     }
     frontier.uniform.push_back(point(clock, plan::evaluate(problem, choice)));
@@ -125,13 +136,16 @@ report::Frontier frontier_of(const PlanView& view) {
 void fill_plan_page(const PlanView& view, Answer& answer) {
   const plan::Outcome& out = *view.outcome;
   report::Page page;
-  const double saved = out.default_value.energy_j > 0 ? 1 - out.plan.value.energy_j / out.default_value.energy_j : 0;
-  const double slower = out.default_value.time_s > 0 ? out.plan.value.time_s / out.default_value.time_s - 1 : 0;
-  page.figures = {{"energy saved", 100 * saved, "%", "against default clocks"},
-                  {"more time", 100 * slower, "%", "bound: " + time_text(out.deadline_s)},
-                  {"energy of the plan", out.plan.value.energy_j, "J", view.measured ? "measured" : "modelled"},
-                  {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
-                  {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};
+  const double saved =
+      out.default_value.energy_j > 0 ? 1 - out.plan.value.energy_j / out.default_value.energy_j : 0;
+  const double slower =
+      out.default_value.time_s > 0 ? out.plan.value.time_s / out.default_value.time_s - 1 : 0;
+  page.figures = {
+      {"energy saved", 100 * saved, "%", "against default clocks"},
+      {"more time", 100 * slower, "%", "bound: " + time_text(out.deadline_s)},
+      {"energy of the plan", out.plan.value.energy_j, "J", view.measured ? "measured" : "modelled"},
+      {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
+      {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};
   page.frontier = frontier_of(view);
   if (view.job != nullptr) {
     const TraceJob& job = *view.job;
@@ -141,7 +155,8 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
       const plan::Pack& pack = view.problem->packs[i];
       const auto gpu = static_cast<std::size_t>(std::stoul(view.problem->gpus[pack.gpu].id));
       const plan::PackInfo& info = job.packs.packs[i];
-      page.timeline->gpus[gpu].packs.push_back({pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
+      page.timeline->gpus[gpu].packs.push_back(
+          {pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
     }
     page.kernels = kernel_rows(*job.graph);
     add_responses(job, page.kernels);
@@ -149,19 +164,23 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
       report::EnergyBar b{.label = label, .parts = {}};
       if (const Value* components = answer.data.find("energy_components")) {
         if (const Value* parts = components->find(key)) {
-          for (const auto& [name, joules] : *parts->as_object()) b.parts.emplace_back(name.substr(0, name.size() - 2), *joules.as_double());
+          for (const auto& [name, joules] : *parts->as_object())
+            b.parts.emplace_back(name.substr(0, name.size() - 2), *joules.as_double());
         }
       }
       return b;
     };
     page.energy = {bar("default clocks", "default"), bar("plan", "plan")};
-    report::CoverageBar known{.title = "Clock response", .base = "GPU time of the planned part", .parts = {}};
+    report::CoverageBar known{
+        .title = "Clock response", .base = "GPU time of the planned part", .parts = {}};
     for (std::size_t k = 0; k < model::kKnownKinds; ++k) {
       known.parts.emplace_back(to_string(static_cast<model::Known>(k)), job.packs.known_s[k]);
     }
     page.coverage.push_back(std::move(known));
     const graph::Retimer timed(*job.graph);
-    report::CoverageBar edges{.title = "Dependency edges", .base = "edges of the graph", .parts = {{"recorded", 0}, {"inferred", 0}, {"assumed", 0}}};
+    report::CoverageBar edges{.title = "Dependency edges",
+                              .base = "edges of the graph",
+                              .parts = {{"recorded", 0}, {"inferred", 0}, {"assumed", 0}}};
     for (const auto& r : graph::edges_by_rule(timed)) {
       edges.parts[0].second += static_cast<double>(r.recorded);
       edges.parts[1].second += static_cast<double>(r.inferred);

@@ -1,5 +1,5 @@
-// Chrome JSON of a graph for Perfetto: every node as it ran, the critical path on a track of its own, slack of GPU work
-// as arguments and as a counter.
+// Chrome JSON of a graph for Perfetto: every node as it ran, the critical path on a track of its
+// own, slack of GPU work as arguments and as a counter.
 #include <algorithm>
 #include <cstdio>
 #include <unordered_map>
@@ -32,13 +32,15 @@ class Writer {
     out_ += '}';
   }
   void name_track(std::int64_t pid, std::int64_t tid, const char* kind, const std::string& name) {
-    event("\"ph\":\"M\",\"name\":\"" + std::string(kind) + "\",\"pid\":" + std::to_string(pid) + ",\"tid\":" +
-          std::to_string(tid) + ",\"args\":{\"name\":" + io::to_json(Value(name), 0) + "}");
+    event("\"ph\":\"M\",\"name\":\"" + std::string(kind) + "\",\"pid\":" + std::to_string(pid) +
+          ",\"tid\":" + std::to_string(tid) + ",\"args\":{\"name\":" + io::to_json(Value(name), 0) +
+          "}");
   }
-  void slice(std::int64_t pid, std::int64_t tid, std::string_view name, const char* category, Nanos start, Nanos duration,
-             const std::string& args) {
-    event("\"ph\":\"X\",\"cat\":\"" + std::string(category) + "\",\"name\":" + io::to_json(Value(name), 0) + ",\"pid\":" +
-          std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":" + micros(start) + ",\"dur\":" +
+  void slice(std::int64_t pid, std::int64_t tid, std::string_view name, const char* category,
+             Nanos start, Nanos duration, const std::string& args) {
+    event("\"ph\":\"X\",\"cat\":\"" + std::string(category) +
+          "\",\"name\":" + io::to_json(Value(name), 0) + ",\"pid\":" + std::to_string(pid) +
+          ",\"tid\":" + std::to_string(tid) + ",\"ts\":" + micros(start) + ",\"dur\":" +
           micros(duration) + (args.empty() ? std::string() : ",\"args\":{" + args + "}"));
   }
   std::string finish() && { return std::move(out_) + "\n]}\n"; }
@@ -48,16 +50,19 @@ class Writer {
   bool first_ = true;
 };
 
-// Pids and tids of the page: the trace's own for host threads; for GPU streams the device as process.
+// Pids and tids of the page: the trace's own for host threads; for GPU streams the device as
+// process.
 struct Place {
   std::int64_t pid = 0, tid = 0;
   std::string process, thread;
 };
-Place place_of(const trace::EventTable& table, const trace::Track& track, std::uint32_t rank, bool many) {
+Place place_of(const trace::EventTable& table, const trace::Track& track, std::uint32_t rank,
+               bool many) {
   const std::string prefix = many ? "rank " + std::to_string(rank) + " " : std::string();
   const std::int64_t shift = std::int64_t{rank} * 10'000'000;
   if (track.gpu) {
-    return {shift + 1'000'000 + track.device, track.stream, prefix + "GPU " + std::to_string(track.device),
+    return {shift + 1'000'000 + track.device, track.stream,
+            prefix + "GPU " + std::to_string(track.device),
             "stream " + std::to_string(track.stream)};
   }
   const auto name = table.strings.view(track.name);
@@ -81,7 +86,8 @@ std::string perfetto_text(const Graph& graph) {
   std::vector<std::unordered_map<trace::EventId, NodeId>> gpu_nodes;
   std::vector<Nanos> shift;  // from the table's clock to the graph's
   for (NodeId n = 0; n < graph.size(); ++n) {
-    const auto [at, fresh] = ranks.emplace(&graph.table_of(n), static_cast<std::uint32_t>(tables.size()));
+    const auto [at, fresh] =
+        ranks.emplace(&graph.table_of(n), static_cast<std::uint32_t>(tables.size()));
     if (fresh) {
       tables.push_back(&graph.table_of(n));
       gpu_nodes.emplace_back();
@@ -90,14 +96,17 @@ std::string perfetto_text(const Graph& graph) {
     if (graph::on_gpu(graph.kind(n))) {
       gpu_nodes[at->second].emplace(graph.event(n), n);
     }
-    if (fresh) shift[at->second] = graph.start(n) - std::max(graph.table_of(n).start_ns[graph.event(n)], Nanos{0});
+    if (fresh)
+      shift[at->second] =
+          graph.start(n) - std::max(graph.table_of(n).start_ns[graph.event(n)], Nanos{0});
   }
   for (std::uint32_t r = 0; r < tables.size(); ++r) {
     const trace::EventTable& table = *tables[r];
     std::vector<Place> places;
     for (const auto& track : table.tracks) {
       places.push_back(place_of(table, track, r, tables.size() > 1));
-      writer.name_track(places.back().pid, places.back().tid, "process_name", places.back().process);
+      writer.name_track(places.back().pid, places.back().tid, "process_name",
+                        places.back().process);
       writer.name_track(places.back().pid, places.back().tid, "thread_name", places.back().thread);
     }
     for (trace::EventId e = 0; e < table.size(); ++e) {
@@ -112,7 +121,8 @@ std::string perfetto_text(const Graph& graph) {
                ",\"free_slack_ns\":" + std::to_string(slack.free_ns[at->second]) +
                ",\"critical\":" + (critical[at->second] ? "true" : "false");
       }
-      writer.slice(place.pid, place.tid, table.name_of(e), category, table.start_ns[e] + shift[r], table.duration_ns[e], args);
+      writer.slice(place.pid, place.tid, table.name_of(e), category, table.start_ns[e] + shift[r],
+                   table.duration_ns[e], args);
     }
   }
   writer.name_track(kPathProcess, 0, "process_name", "Ergon");
@@ -120,14 +130,17 @@ std::string perfetto_text(const Graph& graph) {
   for (std::size_t i = 0; i < path.nodes.size(); ++i) {
     const NodeId n = path.nodes[i];
     Nanos duration = timed.durations()[n];
-    if (i + 1 < path.nodes.size()) duration = std::min(duration, timed.starts()[path.nodes[i + 1]] - timed.starts()[n]);
-    writer.slice(kPathProcess, 0, graph.name(n), to_string(graph.kind(n)), timed.starts()[n], std::max<Nanos>(0, duration), {});
+    if (i + 1 < path.nodes.size())
+      duration = std::min(duration, timed.starts()[path.nodes[i + 1]] - timed.starts()[n]);
+    writer.slice(kPathProcess, 0, graph.name(n), to_string(graph.kind(n)), timed.starts()[n],
+                 std::max<Nanos>(0, duration), {});
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
-    writer.event("\"ph\":\"C\",\"name\":\"total slack of GPU " + std::to_string(graph.gpu(n)) + " (us)\",\"pid\":" +
-                 std::to_string(kPathProcess) + ",\"ts\":" + micros(timed.starts()[n]) + ",\"args\":{\"slack\":" +
-                 micros(slack.total_ns[n]) + "}");
+    writer.event("\"ph\":\"C\",\"name\":\"total slack of GPU " + std::to_string(graph.gpu(n)) +
+                 " (us)\",\"pid\":" + std::to_string(kPathProcess) +
+                 ",\"ts\":" + micros(timed.starts()[n]) +
+                 ",\"args\":{\"slack\":" + micros(slack.total_ns[n]) + "}");
   }
   return std::move(writer).finish();
 }

@@ -56,7 +56,8 @@ std::optional<double> gap_of(const plan::Solution& s) {
 struct Components {
   double idle = 0, active = 0, core = 0, memory = 0;
 };
-Components components_of(const PlanView& view, const plan::Choice& choice, const Evaluation& value) {
+Components components_of(const PlanView& view, const plan::Choice& choice,
+                         const Evaluation& value) {
   const plan::TracePacks& packs = view.job->packs;
   Components sum;
   for (std::size_t i = 0; i < choice.size(); ++i) {
@@ -89,31 +90,36 @@ void add_headline(Answer& answer, const PlanView& view) {
   if (plan.energy <= 1e-9) {
     answer.headline = "Nothing can be saved within this bound: keep the default clocks" + how + ".";
   } else if (clock) {
-    answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " + percent_text(plan.energy) +
-                      " energy at " + percent_text(plan.slowdown) + " more time" + how + ".";
+    answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " +
+                      percent_text(plan.energy) + " energy at " + percent_text(plan.slowdown) +
+                      " more time" + how + ".";
   } else {
-    answer.headline = "The plan saves " + percent_text(plan.energy) + " energy at " + percent_text(plan.slowdown) +
-                      " more time, with " + std::to_string(out.plan.value.switches) + " changes of clock" + how + ".";
+    answer.headline = "The plan saves " + percent_text(plan.energy) + " energy at " +
+                      percent_text(plan.slowdown) + " more time, with " +
+                      std::to_string(out.plan.value.switches) + " changes of clock" + how + ".";
   }
   if (out.uniform && !clock) {
     const Savings uniform = against(out.uniform->value, out.default_value);
-    answer.lines.push_back("The best single clock, " + clock_text(out.uniform->clock_hz) + ", saves " +
-                           percent_text(uniform.energy) + " at " + percent_text(uniform.slowdown) + " more time.");
+    answer.lines.push_back("The best single clock, " + clock_text(out.uniform->clock_hz) +
+                           ", saves " + percent_text(uniform.energy) + " at " +
+                           percent_text(uniform.slowdown) + " more time.");
   }
   if (const auto gap = gap_of(out.plan)) {
     answer.lines.push_back("No plan of these packs within the bound needs less than " +
-                           energy_text(out.plan.lower_bound_j) + ": this one is at most " + percent_text(*gap) +
-                           " above it.");
+                           energy_text(out.plan.lower_bound_j) + ": this one is at most " +
+                           percent_text(*gap) + " above it.");
   }
   if (view.job != nullptr && clock && view.problem->packs.size() > 1) {
     const auto& switching = view.problem->switching;
     if (switching.time_s > 0 || switching.min_run_s > 0) {
-      answer.lines.push_back("Changing the clock takes " + time_text(view.job->packs.switch_latency.si()) +
-                             " here and each clock is kept for " + time_text(switching.min_run_s) +
-                             " at least; the planned part lasts " + time_text(out.default_value.time_s) + ".");
+      answer.lines.push_back(
+          "Changing the clock takes " + time_text(view.job->packs.switch_latency.si()) +
+          " here and each clock is kept for " + time_text(switching.min_run_s) +
+          " at least; the planned part lasts " + time_text(out.default_value.time_s) + ".");
     }
   }
-  if (out.uniform) answer.lines.push_back("Lock the single clock: " + lock_command(view, out.uniform->clock_hz));
+  if (out.uniform)
+    answer.lines.push_back("Lock the single clock: " + lock_command(view, out.uniform->clock_hz));
 }
 
 Table comparison(const PlanView& view) {
@@ -127,16 +133,19 @@ Table comparison(const PlanView& view) {
                           {.title = "slower", .unit = "%", .significant = 3},
                           {.title = "changes", .unit = ""}},
               .rows = {}};
-  const auto row = [&](const char* name, const std::optional<double>& clock, const Evaluation& value) {
+  const auto row = [&](const char* name, const std::optional<double>& clock,
+                       const Evaluation& value) {
     const Savings s = against(value, out.default_value);
-    table.rows.push_back({name, clock ? Value(std::round(*clock / 1e4) / 100) : Value("several"), value.time_s,
-                          value.energy_j, 100 * s.energy, 100 * s.slowdown, std::uint64_t{value.switches}});
+    table.rows.push_back({name, clock ? Value(std::round(*clock / 1e4) / 100) : Value("several"),
+                          value.time_s, value.energy_j, 100 * s.energy, 100 * s.slowdown,
+                          std::uint64_t{value.switches}});
   };
   row("default clocks", single_clock(*view.problem, out.default_choice), out.default_value);
   if (out.uniform) row("best single clock", out.uniform->clock_hz, out.uniform->value);
   row("plan", single_clock(*view.problem, out.plan.choice), out.plan.value);
   const double bound = out.plan.lower_bound_j;
-  const double saved = out.default_value.energy_j > 0 ? 100 * (1 - bound / out.default_value.energy_j) : 0;
+  const double saved =
+      out.default_value.energy_j > 0 ? 100 * (1 - bound / out.default_value.energy_j) : 0;
   table.rows.push_back({"lower bound", nullptr, nullptr, bound, saved, nullptr, nullptr});
   return table;
 }
@@ -164,7 +173,8 @@ Table runs_of(const PlanView& view) {
         clock = option.clock_hz;
         ++runs;
         if (runs > kMost) continue;
-        const std::string first = view.job != nullptr ? view.job->packs.packs[i].first_operation : std::string();
+        const std::string first =
+            view.job != nullptr ? view.job->packs.packs[i].first_operation : std::string();
         table.rows.push_back({problem.gpus[g].id, problem.packs[i].id, std::uint64_t{0},
                               std::round(clock / 1e4) / 100, 0.0, 0.0, first});
       }
@@ -175,7 +185,8 @@ Table runs_of(const PlanView& view) {
       row[5] = *row[5].as_double() + option.energy_j;
     }
   }
-  if (runs > kMost) table.note = std::to_string(runs - kMost) + " more runs; the policy file (-o) lists every pack";
+  if (runs > kMost)
+    table.note = std::to_string(runs - kMost) + " more runs; the policy file (-o) lists every pack";
   return table;
 }
 
@@ -190,8 +201,9 @@ Table frontier_table(const PlanView& view) {
               .rows = {}};
   for (const auto& point : view.frontier) {
     const Savings s = against(point.solution.value, view.outcome->default_value);
-    table.rows.push_back({point.deadline_s, point.solution.value.time_s, point.solution.value.energy_j,
-                          point.solution.lower_bound_j, 100 * s.energy, 100 * s.slowdown});
+    table.rows.push_back({point.deadline_s, point.solution.value.time_s,
+                          point.solution.value.energy_j, point.solution.lower_bound_j,
+                          100 * s.energy, 100 * s.slowdown});
   }
   return table;
 }
@@ -215,27 +227,34 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
       .set("operations", packs.operations);
   answer.data.set("step", std::move(step));
   // Finer control can do all that these packs can, so the packs' own bound holds for it too.
-  answer.data.set("finest_bound_j", std::min(out.plan.lower_bound_j, plan::finest_bound(*job.graph, packs, out.deadline_s)));
+  answer.data.set(
+      "finest_bound_j",
+      std::min(out.plan.lower_bound_j, plan::finest_bound(*job.graph, packs, out.deadline_s)));
   answer.data.set("coverage", coverage_value(packs.known_s));
   Value components = Value::object();
-  components.set("default", components_value(components_of(view, out.default_choice, out.default_value)));
+  components.set("default",
+                 components_value(components_of(view, out.default_choice, out.default_value)));
   components.set("plan", components_value(components_of(view, out.plan.choice, out.plan.value)));
   answer.data.set("energy_components", std::move(components));
   answer.data.set("retimed_time_s", optional(out.retimed_s));
 
   double all = 0;
   for (const double s : packs.known_s) all += s;
-  const auto share = [&](model::Known k) { return all > 0 ? packs.known_s[static_cast<std::size_t>(k)] / all : 0; };
-  answer.lines.push_back("Planned: " + (packs.window.step.empty() ? "the whole trace" : packs.window.step) + ", " +
-                         std::to_string(view.problem->packs.size()) + " packs of " + std::to_string(packs.operations) +
-                         " GPU operations. Clock response of the GPU time: measured " +
-                         percent_text(share(model::Known::kMeasured)) + ", from shapes " +
-                         percent_text(share(model::Known::kShapes)) + ", from kernel class " +
-                         percent_text(share(model::Known::kClass)) + ", unknown " +
-                         percent_text(share(model::Known::kUnknown)) + ".");
-  answer.lines.push_back("Assumed: the trace ran at " + clock_text(packs.table.reference.si()) +
-                         (packs.trace_clock_assumed ? " (say --trace-clock to correct it)" : " (as given)") +
-                         "; energy is modelled for " + job.device.device.name + ".");
+  const auto share = [&](model::Known k) {
+    return all > 0 ? packs.known_s[static_cast<std::size_t>(k)] / all : 0;
+  };
+  answer.lines.push_back(
+      "Planned: " + (packs.window.step.empty() ? "the whole trace" : packs.window.step) + ", " +
+      std::to_string(view.problem->packs.size()) + " packs of " + std::to_string(packs.operations) +
+      " GPU operations. Clock response of the GPU time: measured " +
+      percent_text(share(model::Known::kMeasured)) + ", from shapes " +
+      percent_text(share(model::Known::kShapes)) + ", from kernel class " +
+      percent_text(share(model::Known::kClass)) + ", unknown " +
+      percent_text(share(model::Known::kUnknown)) + ".");
+  answer.lines.push_back(
+      "Assumed: the trace ran at " + clock_text(packs.table.reference.si()) +
+      (packs.trace_clock_assumed ? " (say --trace-clock to correct it)" : " (as given)") +
+      "; energy is modelled for " + job.device.device.name + ".");
 }
 
 }  // namespace
@@ -245,7 +264,8 @@ Value coverage_value(const std::array<double, model::kKnownKinds>& known_s) {
   for (const double s : known_s) all += s;
   Value v = Value::object();
   for (std::size_t k = 0; k < known_s.size(); ++k) {
-    v.set(to_string(static_cast<model::Known>(k)), all > 0 ? Value(known_s[k] / all) : Value(nullptr));
+    v.set(to_string(static_cast<model::Known>(k)),
+          all > 0 ? Value(known_s[k] / all) : Value(nullptr));
   }
   return v;
 }
@@ -253,27 +273,37 @@ Value coverage_value(const std::array<double, model::kKnownKinds>& known_s) {
 std::string clock_text(double hz) {
   const double mhz = hz / 1e6;
   char text[48];
-  std::snprintf(text, sizeof text, std::abs(mhz - std::round(mhz)) < 0.05 ? "%.0f MHz" : "%.1f MHz", mhz);
+  std::snprintf(text, sizeof text, std::abs(mhz - std::round(mhz)) < 0.05 ? "%.0f MHz" : "%.1f MHz",
+                mhz);
   return text;
 }
 std::string percent_text(double fraction) {
   const double percent = 100 * fraction;
   char text[48];
   const double size = std::abs(percent);
-  std::snprintf(text, sizeof text, size >= 10 ? "%.1f %%" : size >= 0.1 || size == 0 ? "%.2f %%" : "%.2g %%", percent);
+  std::snprintf(text, sizeof text,
+                size >= 10                 ? "%.1f %%"
+                : size >= 0.1 || size == 0 ? "%.2f %%"
+                                           : "%.2g %%",
+                percent);
   return text;
 }
 std::string time_text(double seconds) {
   char text[48];
-  if (seconds >= 1 || seconds == 0) std::snprintf(text, sizeof text, "%.4g s", seconds);
-  else if (seconds >= 1e-3) std::snprintf(text, sizeof text, "%.4g ms", seconds * 1e3);
-  else std::snprintf(text, sizeof text, "%.4g us", seconds * 1e6);
+  if (seconds >= 1 || seconds == 0)
+    std::snprintf(text, sizeof text, "%.4g s", seconds);
+  else if (seconds >= 1e-3)
+    std::snprintf(text, sizeof text, "%.4g ms", seconds * 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.4g us", seconds * 1e6);
   return text;
 }
 std::string energy_text(double joules) {
   char text[48];
-  if (std::abs(joules) >= 1 || joules == 0) std::snprintf(text, sizeof text, "%.5g J", joules);
-  else std::snprintf(text, sizeof text, "%.4g mJ", joules * 1e3);
+  if (std::abs(joules) >= 1 || joules == 0)
+    std::snprintf(text, sizeof text, "%.5g J", joules);
+  else
+    std::snprintf(text, sizeof text, "%.4g mJ", joules * 1e3);
   return text;
 }
 
@@ -287,7 +317,8 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   Value bound = Value::object();
   bound.set("max_slowdown", optional(view.bound.max_slowdown)).set("deadline_s", out.deadline_s);
   answer.data.set("bound", std::move(bound));
-  answer.data.set("default", evaluation(single_clock(problem, out.default_choice), out.default_value));
+  answer.data.set("default",
+                  evaluation(single_clock(problem, out.default_choice), out.default_value));
   if (out.uniform) {
     Value uniform = evaluation(out.uniform->clock_hz, out.uniform->value);
     const Savings s = against(out.uniform->value, out.default_value);
@@ -313,7 +344,9 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   answer.data.set("gap", optional(gap_of(out.plan)));
   answer.data.set("finest_bound_j", nullptr);
   Value switching = Value::object();
-  switching.set("latency_s", view.job != nullptr ? Value(view.job->packs.switch_latency.si()) : Value(nullptr))
+  switching
+      .set("latency_s",
+           view.job != nullptr ? Value(view.job->packs.switch_latency.si()) : Value(nullptr))
       .set("time_s", problem.switching.time_s)
       .set("energy_j", problem.switching.energy_j)
       .set("min_run_s", problem.switching.min_run_s)
@@ -333,7 +366,8 @@ Answer plan_answer(const PlanView& view, bool with_page) {
     answer.data.set("frontier", std::move(points));
   }
   std::array<double, model::kKnownKinds> known{};
-  if (view.measured && view.job == nullptr) known[static_cast<std::size_t>(model::Known::kMeasured)] = 1;
+  if (view.measured && view.job == nullptr)
+    known[static_cast<std::size_t>(model::Known::kMeasured)] = 1;
   answer.data.set("coverage", coverage_value(known));
   answer.tables.push_back(comparison(view));
   if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));
@@ -362,10 +396,12 @@ std::string policy_text(const PlanView& view, const std::vector<std::string>& in
   policy.inputs = inputs;
   for (std::size_t i = 0; i < problem.packs.size(); ++i) {
     const plan::Pack& pack = problem.packs[i];
-    policy.packs.push_back({pack.id, problem.gpus[pack.gpu].id, Hertz(pack.options[out.plan.choice[i]].clock_hz)});
+    policy.packs.push_back(
+        {pack.id, problem.gpus[pack.gpu].id, Hertz(pack.options[out.plan.choice[i]].clock_hz)});
     if (view.job != nullptr) {
       const plan::PackInfo& info = view.job->packs.packs[i];
-      policy.markers.push_back({.pack = pack.id, .first_kernel = info.first_operation, .occurrence = info.occurrence});
+      policy.markers.push_back(
+          {.pack = pack.id, .first_kernel = info.first_operation, .occurrence = info.occurrence});
     }
   }
   return policy::write_policy(policy);

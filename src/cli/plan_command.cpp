@@ -15,7 +15,8 @@ struct Input {
   std::vector<std::string> sources;  // "path digest", for the policy
 };
 
-Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths, Input& input) {
+Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths,
+                                      Input& input) {
   std::vector<plan::RankPacks> ranks;
   for (const auto& path : paths) {
     ERGON_TRY(const auto source, io::open_source(path));
@@ -33,8 +34,10 @@ Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::s
   }
   ERGON_TRY(auto merged, plan::merge_ranks(std::move(ranks)));
   if (merged.uncoupled > 0) {
-    context.warn("uncoupled_collectives", "collectives whose other ranks are not among the pack files: their times stay as observed",
-                 merged.uncoupled);
+    context.warn(
+        "uncoupled_collectives",
+        "collectives whose other ranks are not among the pack files: their times stay as observed",
+        merged.uncoupled);
   }
   return std::move(merged.problem);
 }
@@ -81,7 +84,8 @@ Result<Input> load_input(Context& context) {
     return input;
   }
   ERGON_TRY(input.job, load_trace_job(context, paths));
-  for (const auto& table : input.job->tables) input.sources.push_back(table.input.path + " " + table.input.digest);
+  for (const auto& table : input.job->tables)
+    input.sources.push_back(table.input.path + " " + table.input.digest);
   return input;
 }
 
@@ -89,18 +93,24 @@ plan::Bound bound_of(const Context& context) {
   plan::Bound bound;
   if (const auto v = context.number("max-slowdown")) bound.max_slowdown = *v;
   if (const auto v = context.number("deadline")) bound.deadline = Seconds(*v);
-  if (!bound.max_slowdown && !bound.deadline) bound.max_slowdown = 0.05;  // with --frontier: where the report points
+  if (!bound.max_slowdown && !bound.deadline)
+    bound.max_slowdown = 0.05;  // with --frontier: where the report points
   return bound;
 }
 
 Result<int> plan_run(Context& context) {
   ERGON_TRY(Input input, load_input(context));
   const plan::Problem& problem = input.job ? input.job->packs.problem : input.problem;
-  PlanView view{.problem = &problem, .outcome = nullptr, .job = input.job.get(), .bound = bound_of(context),
-                .frontier = {}, .measured = input.measured};
+  PlanView view{.problem = &problem,
+                .outcome = nullptr,
+                .job = input.job.get(),
+                .bound = bound_of(context),
+                .frontier = {},
+                .measured = input.measured};
   context.stage("planning");
   ERGON_TRY(const plan::Outcome outcome,
-            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound) : plan::decide(problem, view.bound));
+            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound)
+                      : plan::decide(problem, view.bound));
   view.outcome = &outcome;
   const bool page = context.wants("html");
   if (context.enabled("frontier") || page) {

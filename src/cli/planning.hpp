@@ -27,7 +27,8 @@ struct TraceJob {
 
 /// Reads the traces (ranks of one job), finds the device and cuts the packs; warns where the device
 /// is not the trace's, where something was skipped or assumed.
-Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, const std::vector<std::string>& paths);
+Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
+                                                 const std::vector<std::string>& paths);
 
 /// Whether the file is a pack file (it says so in its first bytes); kIo when it cannot be read.
 Result<bool> is_pack_file(const std::string& path);

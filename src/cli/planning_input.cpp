@@ -12,31 +12,35 @@ Result<model::FoundDevice> device_for(Context& context, const graph::Graph& grap
   for (const auto& gpu : graph.gpus()) {
     if (seen.empty()) seen = gpu.name;
     if (!gpu.name.empty() && gpu.name != seen) {
-      context.warn("several_devices", "the trace has GPUs of several types (" + seen + ", " + gpu.name +
-                                          "); all are priced as one");
+      context.warn("several_devices", "the trace has GPUs of several types (" + seen + ", " +
+                                          gpu.name + "); all are priced as one");
       break;
     }
   }
   if (const auto name = context.text("device")) {
     ERGON_TRY(auto found, model::find_device(*name));
     if (!seen.empty() && !model::is_device(found.device, seen)) {
-      context.warn("wrong_device", "the trace was recorded on " + seen + ", but it is priced as " + found.device.name);
+      context.warn("wrong_device", "the trace was recorded on " + seen + ", but it is priced as " +
+                                       found.device.name);
     }
     return found;
   }
   if (seen.empty()) {
-    return fail(Errc::kInvalidArgument, "the trace does not say which GPU it ran on", "say it: --device a100");
+    return fail(Errc::kInvalidArgument, "the trace does not say which GPU it ran on",
+                "say it: --device a100");
   }
   auto found = model::find_device_of_trace(seen);
   if (!found) {
-    found.error().hint = "name a device file that comes close, e.g. --device a100; " + found.error().hint;
+    found.error().hint =
+        "name a device file that comes close, e.g. --device a100; " + found.error().hint;
   }
   return found;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, const std::vector<std::string>& paths) {
+Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
+                                                 const std::vector<std::string>& paths) {
   auto job = std::make_unique<TraceJob>();
   ERGON_TRY(job->tables, read_tables(context, paths));
   context.stage("building the graph");
@@ -55,28 +59,33 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, const std::ve
   if (const auto v = context.number("switch-latency")) options.switch_latency = Seconds(*v);
   if (const auto v = context.number("switch-energy")) options.switch_energy = Joules(*v);
   if (const auto v = context.number("min-run")) options.min_run = Seconds(*v);
-  ERGON_TRY(auto classified, plan::node_models(graph, window, job->device.device,
-                                           options.trace_clock.value_or(job->device.device.default_clock)));
-  ERGON_TRY(job->packs, plan::cut_packs(graph, window, std::move(classified.models), job->device.device, options));
+  ERGON_TRY(auto classified,
+            plan::node_models(graph, window, job->device.device,
+                              options.trace_clock.value_or(job->device.device.default_clock)));
+  ERGON_TRY(job->packs, plan::cut_packs(graph, window, std::move(classified.models),
+                                        job->device.device, options));
   job->packs.power_capped = classified.power_capped;
 
   const plan::TracePacks& packs = job->packs;
   if (packs.trace_clock_assumed) {
-    context.warn("trace_clock_assumed", "the trace does not hold its clock; " + clock_text(packs.table.reference.si()) +
+    context.warn("trace_clock_assumed", "the trace does not hold its clock; " +
+                                            clock_text(packs.table.reference.si()) +
                                             " is assumed (--trace-clock)");
   }
   if (packs.below_break > 0) {
-    context.warn("below_regime_break", "clocks below the regime break of " + job->device.device.name +
-                                           " are not offered: nothing is known of times there",
+    context.warn("below_regime_break",
+                 "clocks below the regime break of " + job->device.device.name +
+                     " are not offered: nothing is known of times there",
                  packs.below_break);
   }
   double all = 0;
   for (const double s : packs.known_s) all += s;
   const double unknown = packs.known_s[static_cast<std::size_t>(model::Known::kUnknown)];
   if (all > 0 && unknown > 0.01 * all) {
-    context.warn("unknown_response", percent_text(unknown / all) +
-                                         " of the GPU time is of kernels whose clock response is unknown: they are "
-                                         "kept at the trace's clock");
+    context.warn("unknown_response",
+                 percent_text(unknown / all) +
+                     " of the GPU time is of kernels whose clock response is unknown: they are "
+                     "kept at the trace's clock");
   }
   return job;
 }

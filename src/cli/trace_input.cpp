@@ -5,7 +5,8 @@
 
 namespace ergon::cli {
 
-Result<std::vector<trace::EventTable>> read_tables(Context& context, const std::vector<std::string>& paths,
+Result<std::vector<trace::EventTable>> read_tables(Context& context,
+                                                   const std::vector<std::string>& paths,
                                                    trace::ReadTimings* timings) {
   std::vector<trace::EventTable> tables;
   for (const auto& path : paths) {
@@ -33,13 +34,15 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context, const std::
         lost += skip.count;
       }
       if (lost > 0) {
-        context.warn("skipped", path + ": " + std::to_string(lost) + " parts could not be read (" +
-                                    table.skipped.front().reason + " at byte " +
-                                    std::to_string(table.skipped.front().first_offset) +
-                                    (table.skipped.size() > 1 ? " and others)" : ")"),
+        context.warn("skipped",
+                     path + ": " + std::to_string(lost) + " parts could not be read (" +
+                         table.skipped.front().reason + " at byte " +
+                         std::to_string(table.skipped.front().first_offset) +
+                         (table.skipped.size() > 1 ? " and others)" : ")"),
                      lost);
       }
-      if (table.generated) context.warn("generated", path + " was written by a generator, not recorded");
+      if (table.generated)
+        context.warn("generated", path + " was written by a generator, not recorded");
       tables.push_back(std::move(table));
     }
   }

@@ -9,7 +9,8 @@
 namespace ergon::cli {
 
 /// All tables of the files, in order (an archive of ranks gives several).
-Result<std::vector<trace::EventTable>> read_tables(Context& context, const std::vector<std::string>& paths,
+Result<std::vector<trace::EventTable>> read_tables(Context& context,
+                                                   const std::vector<std::string>& paths,
                                                    trace::ReadTimings* timings = nullptr);
 
 }  // namespace ergon::cli

@@ -34,7 +34,8 @@ PackLinks links_of(const Value& pack) {
   const Value* options = pack.find("options");
   if (options == nullptr || options->as_array() == nullptr) return links;
   for (const Value& option : *options->as_array()) {
-    if (const auto own = number_of(option.find("own_time_s")); own && *own >= 0) links.own_time_s.push_back(*own);
+    if (const auto own = number_of(option.find("own_time_s")); own && *own >= 0)
+      links.own_time_s.push_back(*own);
   }
   if (links.own_time_s.size() != options->as_array()->size()) links.own_time_s.clear();
   return links;
@@ -42,8 +43,8 @@ PackLinks links_of(const Value& pack) {
 
 // Where a rank's packs stand in the merged list before sorting, and where its collectives begin.
 struct Placed {
-  std::vector<std::uint32_t> index;                       // of each pack
-  std::vector<std::int64_t> before;                       // the previous pack of the same GPU, -1: none
+  std::vector<std::uint32_t> index;  // of each pack
+  std::vector<std::int64_t> before;  // the previous pack of the same GPU, -1: none
   std::map<std::string, std::vector<std::size_t>> starts;  // packs that begin with the collective
 };
 
@@ -60,7 +61,8 @@ Placed place(const RankPacks& rank, std::uint32_t first) {
   return placed;
 }
 
-// Packs in an order in which each stands after all that it waits for and after its GPU's previous one.
+// Packs in an order in which each stands after all that it waits for and after its GPU's previous
+// one.
 std::vector<Pack> topological(std::vector<Pack> packs, std::size_t gpus) {
   const std::size_t n = packs.size();
   std::vector<std::vector<std::uint32_t>> successors(n);
@@ -106,11 +108,14 @@ Result<RankPacks> read_rank_packs(std::string_view json_text, std::string name) 
   ERGON_TRY(rank.problem, read_packs(json_text));
   rank.links.resize(rank.problem.packs.size());
   ERGON_TRY(const Value document, io::parse_json(json_text));
-  if (const Value* packs = document.find("packs"); packs != nullptr && packs->as_array() != nullptr) {
+  if (const Value* packs = document.find("packs");
+      packs != nullptr && packs->as_array() != nullptr) {
     const auto& list = *packs->as_array();
-    for (std::size_t i = 0; i < std::min(list.size(), rank.links.size()); ++i) rank.links[i] = links_of(list[i]);
+    for (std::size_t i = 0; i < std::min(list.size(), rank.links.size()); ++i)
+      rank.links[i] = links_of(list[i]);
   }
-  if (const Value* times = document.find("collective_s"); times != nullptr && times->as_object() != nullptr) {
+  if (const Value* times = document.find("collective_s");
+      times != nullptr && times->as_object() != nullptr) {
     for (const auto& [key, v] : *times->as_object()) {
       if (const auto t = number_of(&v); t && *t >= 0) rank.collective_s[key] = *t;
     }
@@ -120,7 +125,8 @@ Result<RankPacks> read_rank_packs(std::string_view json_text, std::string name) 
 
 Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
   Merged merged;
-  if (ranks.empty()) return fail(Errc::kInvalidArgument, "no pack file to plan", "name one or more pack files");
+  if (ranks.empty())
+    return fail(Errc::kInvalidArgument, "no pack file to plan", "name one or more pack files");
   Problem& job = merged.problem;
   job.switching = ranks.front().problem.switching;
   job.repeats = ranks.front().problem.repeats;
@@ -137,8 +143,10 @@ Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
     const SwitchCost& cost = rank.problem.switching;
     if (rank.problem.repeats != job.repeats || cost.time_s != job.switching.time_s ||
         cost.energy_j != job.switching.energy_j || cost.min_run_s != job.switching.min_run_s) {
-      return fail(Errc::kInvalidArgument, rank.name + " has another switch cost or repetition than " + ranks.front().name,
-                  "make all pack files with the same --device, --switch-latency, --switch-energy and --min-run");
+      return fail(Errc::kInvalidArgument,
+                  rank.name + " has another switch cost or repetition than " + ranks.front().name,
+                  "make all pack files with the same --device, --switch-latency, --switch-energy "
+                  "and --min-run");
     }
     placed.push_back(place(rank, static_cast<std::uint32_t>(job.packs.size())));
     const auto first_gpu = static_cast<std::uint32_t>(job.gpus.size());
@@ -174,7 +182,8 @@ Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
           for (const std::size_t start : placed[other].starts[key]) {
             const std::int64_t before = placed[other].before[start];
             if (before < 0) continue;
-            job.packs[placed[r].index[i]].after.push_back({placed[other].index[static_cast<std::size_t>(before)], lag});
+            job.packs[placed[r].index[i]].after.push_back(
+                {placed[other].index[static_cast<std::size_t>(before)], lag});
             waits = true;
           }
         }

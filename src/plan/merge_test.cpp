@@ -1,25 +1,30 @@
 // Two ranks that share a collective: the early one's slack is found, the default makespan is kept.
-#include <gtest/gtest.h>
-
 #include "ergon/plan/merge.hpp"
+
+#include <gtest/gtest.h>
 
 namespace ergon::plan {
 namespace {
 
-// A rank computes for `compute` seconds, then a collective of 2 ms that begins when the last rank is
-// there, then 1 ms of work on its result.
+// A rank computes for `compute` seconds, then a collective of 2 ms that begins when the last rank
+// is there, then 1 ms of work on its result.
 std::string rank_file(double compute, double wait) {
   const auto t = [](double v) { return std::to_string(v); };
   const auto option = [&](double time, double energy, double own) {
-    return "[{\"clock_hz\":1e9,\"time_s\":" + t(time * 1.5) + ",\"energy_j\":" + t(energy * 0.8) + ",\"own_time_s\":" +
-           t(own) + "},{\"clock_hz\":2e9,\"time_s\":" + t(time) + ",\"energy_j\":" + t(energy) + ",\"own_time_s\":" + t(own) + "}]";
+    return "[{\"clock_hz\":1e9,\"time_s\":" + t(time * 1.5) + ",\"energy_j\":" + t(energy * 0.8) +
+           ",\"own_time_s\":" + t(own) + "},{\"clock_hz\":2e9,\"time_s\":" + t(time) +
+           ",\"energy_j\":" + t(energy) + ",\"own_time_s\":" + t(own) + "}]";
   };
   return R"({"schema":"ergon.packs/1","gpus":[{"id":"0","idle_power_w":50}],
     "switch":{"time_s":0,"energy_j":0,"min_run_s":0},"repeats":false,
-    "collective_s":{"pg#1":)" + t(wait) + R"(},
-    "packs":[{"id":"a","gpu":"0","after":[],"options":)" + option(compute, 3, compute) + R"(},
-      {"id":"b","gpu":"0","after":[],"collectives_started":["pg#1"],"options":)" + option(wait, 0.1, 0) + R"(},
-      {"id":"c","gpu":"0","after":[],"collectives_awaited":["pg#1"],"options":)" + option(0.001, 0.2, 0.001) + "}]}";
+    "collective_s":{"pg#1":)" +
+         t(wait) + R"(},
+    "packs":[{"id":"a","gpu":"0","after":[],"options":)" +
+         option(compute, 3, compute) + R"(},
+      {"id":"b","gpu":"0","after":[],"collectives_started":["pg#1"],"options":)" +
+         option(wait, 0.1, 0) + R"(},
+      {"id":"c","gpu":"0","after":[],"collectives_awaited":["pg#1"],"options":)" +
+         option(0.001, 0.2, 0.001) + "}]}";
 }
 
 TEST(Merge, TheLastRankSetsThePaceAndTheOtherHasSlack) {
