@@ -51,6 +51,13 @@ Value shares(const std::vector<graph::Share>& list, const char* key, std::size_t
   return v;
 }
 
+// For tables: the middle of a long name is left out. The JSON has it all.
+std::string shortened(std::string_view name) {
+  constexpr std::size_t kMost = 90;
+  if (name.size() <= kMost) return std::string(name);
+  return std::string(name.substr(0, 60)) + "..." + std::string(name.substr(name.size() - 27));
+}
+
 Table share_table(std::string title, const char* what, const std::vector<graph::Share>& list,
                   Nanos span, std::size_t top) {
   Table t{.title = std::move(title),
@@ -60,7 +67,7 @@ Table share_table(std::string title, const char* what, const std::vector<graph::
           .rows = {}};
   for (std::size_t i = 0; i < std::min(list.size(), top); ++i) {
     t.rows.push_back(
-        {list[i].name, 1e3 * seconds(list[i].time_ns),
+        {shortened(list[i].name), 1e3 * seconds(list[i].time_ns),
          span > 0 ? Value(100.0 * static_cast<double>(list[i].time_ns) / static_cast<double>(span))
                   : Value()});
   }
@@ -93,7 +100,7 @@ Value optional_gpu(const Graph& graph, NodeId n) {
   return gpu < 0 ? Value() : Value(std::int64_t{gpu});
 }
 
-void add_slack(Answer& answer, const Graph& graph, const graph::Retimer& timed,
+void add_slack(Answer& answer, const Graph& graph, const graph::Timing& timed,
                const GraphRequest& request) {
   const graph::Slack slack = graph::slack(timed, request.slack_end);
   std::vector<NodeId> order;
@@ -129,12 +136,12 @@ void add_slack(Answer& answer, const Graph& graph, const graph::Retimer& timed,
                   .set("name", graph.name(n))
                   .set("gpu", optional_gpu(graph, n))
                   .set("stream", stream < 0 ? Value() : Value(stream))
-                  .set("start_ns", timed.starts()[n])
-                  .set("duration_ns", timed.durations()[n])
+                  .set("start_ns", timed.start(n))
+                  .set("duration_ns", timed.duration(n))
                   .set("total_slack_ns", slack.total_ns[n])
                   .set("free_slack_ns", slack.free_ns[n]));
-    table.rows.push_back({std::uint64_t{n}, graph.name(n), optional_gpu(graph, n),
-                          1e6 * seconds(timed.durations()[n]), 1e6 * seconds(slack.total_ns[n]),
+    table.rows.push_back({std::uint64_t{n}, shortened(graph.name(n)), optional_gpu(graph, n),
+                          1e6 * seconds(timed.duration(n)), 1e6 * seconds(slack.total_ns[n]),
                           1e6 * seconds(slack.free_ns[n])});
   }
   if (order.size() > shown)
@@ -143,7 +150,7 @@ void add_slack(Answer& answer, const Graph& graph, const graph::Retimer& timed,
   answer.tables.push_back(std::move(table));
 }
 
-void add_idle(Answer& answer, const graph::Retimer& timed) {
+void add_idle(Answer& answer, const graph::Timing& timed) {
   Value list = Value::array();
   Table table{.title = "Idle GPU time, by what it waited for",
               .columns = {{.title = "gpu"},
@@ -207,8 +214,8 @@ GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
   GraphResult result;
   Answer& answer = result.answer;
   answer.command = "graph";
-  const graph::Retimer timed(graph);
-  const graph::CriticalPath path = graph::critical_path(timed);
+  const graph::Timing timed(graph);  // as observed
+  const graph::CriticalPath path = graph::critical_path(timed, graph::Operators(graph));
   const graph::Counts counts = graph.counts();
   const double span = seconds(path.span_ns);
   const auto part = [&](Nanos ns) {

@@ -40,8 +40,7 @@ report::Timeline graph_timeline(const Graph& graph) {
 }
 
 std::vector<report::KernelRow> kernel_rows(const Graph& graph) {
-  const graph::Retimer timed(graph);
-  const graph::Slack slack = graph::slack(timed);
+  const graph::Slack slack = graph::slack(graph::Timing(graph));
   std::map<std::string, report::KernelRow> rows;
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
@@ -177,7 +176,7 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
       known.parts.emplace_back(to_string(static_cast<model::Known>(k)), job.packs.known_s[k]);
     }
     page.coverage.push_back(std::move(known));
-    const graph::Retimer timed(*job.graph);
+    const graph::Timing timed(*job.graph);
     report::CoverageBar edges{.title = "Dependency edges",
                               .base = "edges of the graph",
                               .parts = {{"recorded", 0}, {"inferred", 0}, {"assumed", 0}}};

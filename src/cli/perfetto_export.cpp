@@ -73,8 +73,8 @@ Place place_of(const trace::EventTable& table, const trace::Track& track, std::u
 }  // namespace
 
 std::string perfetto_text(const Graph& graph) {
-  const graph::Retimer timed(graph);
-  const graph::CriticalPath path = graph::critical_path(timed);
+  const graph::Timing timed(graph);
+  const graph::CriticalPath path = graph::critical_path(timed, graph::Operators(graph));
   const graph::Slack slack = graph::slack(timed);
   std::vector<bool> critical(graph.size(), false);
   for (const NodeId n : path.nodes) critical[n] = true;
@@ -129,17 +129,17 @@ std::string perfetto_text(const Graph& graph) {
   writer.name_track(kPathProcess, 0, "thread_name", "critical path");
   for (std::size_t i = 0; i < path.nodes.size(); ++i) {
     const NodeId n = path.nodes[i];
-    Nanos duration = timed.durations()[n];
+    Nanos duration = timed.duration(n);
     if (i + 1 < path.nodes.size())
-      duration = std::min(duration, timed.starts()[path.nodes[i + 1]] - timed.starts()[n]);
-    writer.slice(kPathProcess, 0, graph.name(n), to_string(graph.kind(n)), timed.starts()[n],
+      duration = std::min(duration, timed.start(path.nodes[i + 1]) - timed.start(n));
+    writer.slice(kPathProcess, 0, graph.name(n), to_string(graph.kind(n)), timed.start(n),
                  std::max<Nanos>(0, duration), {});
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
     writer.event("\"ph\":\"C\",\"name\":\"total slack of GPU " + std::to_string(graph.gpu(n)) +
                  " (us)\",\"pid\":" + std::to_string(kPathProcess) +
-                 ",\"ts\":" + micros(timed.starts()[n]) +
+                 ",\"ts\":" + micros(timed.start(n)) +
                  ",\"args\":{\"slack\":" + micros(slack.total_ns[n]) + "}");
   }
   return std::move(writer).finish();

@@ -4,6 +4,14 @@
 #include <iterator>
 
 namespace ergon::cli {
+namespace {
+
+// Kinds of trace entries that hold no time of their own: leaving them out loses nothing.
+bool not_needed(std::string_view reason) {
+  return reason == "flow" || reason == "instant" || reason == "counter" || reason == "metadata";
+}
+
+}  // namespace
 
 Result<std::vector<trace::EventTable>> read_tables(Context& context,
                                                    const std::vector<std::string>& paths,

@@ -33,6 +33,7 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
   ClassifiedNodes result;
   result.models.resize(window.last - window.first);
 
+  const graph::Operators operators(graph);
   // Classification works on one table of events at a time.
   struct Asked {
     std::vector<NodeId> nodes;
@@ -44,7 +45,7 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
     Asked& asked = by_table[graph.table(n)];
     asked.nodes.push_back(n);
     asked.events.push_back(graph.event(n));
-    asked.operators.push_back(graph.operator_of(n));
+    asked.operators.push_back(operators.of(n));
   }
   for (const auto& [index, asked] : by_table) {
     const work::Classified classified =
