@@ -37,16 +37,18 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context,
       }
       first = false;
       std::uint64_t lost = 0;
+      const trace::Skipped* first_lost = nullptr;
       for (const auto& skip : table.skipped) {
         context.skipped(skip.reason, skip.count);
+        if (not_needed(skip.reason)) continue;
         lost += skip.count;
+        if (first_lost == nullptr) first_lost = &skip;
       }
-      if (lost > 0) {
-        context.warn("skipped",
-                     path + ": " + std::to_string(lost) + " parts could not be read (" +
-                         table.skipped.front().reason + " at byte " +
-                         std::to_string(table.skipped.front().first_offset) +
-                         (table.skipped.size() > 1 ? " and others)" : ")"),
+      if (first_lost != nullptr) {
+        context.warn("damaged_input",
+                     path + ": " + std::to_string(lost) + " parts could not be read, the first (" +
+                         first_lost->reason + ") at byte " +
+                         std::to_string(first_lost->first_offset),
                      lost);
       }
       if (table.generated)
