@@ -16,8 +16,9 @@ struct Savings {
   double slowdown = 0;  // share of the default's time
 };
 Savings against(const Evaluation& value, const Evaluation& base) {
-  return {base.energy_j > 0 ? 1 - value.energy_j / base.energy_j : 0,
-          base.time_s > 0 ? value.time_s / base.time_s - 1 : 0};
+  const auto clean = [](double share) { return std::abs(share) < 1e-9 ? 0.0 : share; };
+  return {clean(base.energy_j > 0 ? 1 - value.energy_j / base.energy_j : 0),
+          clean(base.time_s > 0 ? value.time_s / base.time_s - 1 : 0)};
 }
 
 // The clock that all packs of a choice run at; nullopt where there are several.

@@ -127,7 +127,8 @@ Result<int> plan_run(Context& context) {
                 .measured = input.measured};
   context.stage("planning");
   ERGON_TRY(const plan::Outcome outcome,
-            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound)
+            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound,
+                                           {.target_gap = 5e-4})
                       : plan::decide(problem, view.bound));
   view.outcome = &outcome;
   const bool page = context.wants("html");

@@ -30,7 +30,8 @@ Offer offered_clocks(const model::ClockTable& table, const TraceOptions& options
     const bool measured =
         std::all_of(options.curves.begin(), options.curves.end(),
                     [&](const Curve& c) { return std::isfinite(c.time_ratio[i]); });
-    if (measured) all.push_back(i);
+    const bool low = options.lowest_clock && table.clocks[i] < *options.lowest_clock;
+    if (measured && !low) all.push_back(i);
   }
   if (all.empty() || all.back() != table.reference_index) all.push_back(table.reference_index);
   const std::size_t most = std::max<std::size_t>(2, options.max_clocks);
@@ -114,32 +115,33 @@ std::size_t lowest_useful(const std::vector<SegmentPrice>& prices) {
   return lowest;
 }
 
-// For the latency the clock is the old or the new one: the worse of both is charged, between the
-// ends of the offered range.
-SwitchCost switch_cost(const TracePacks& packs, const TraceOptions& options,
-                       const model::Device& device) {
-  SwitchCost cost;
-  const double latency = packs.switch_latency.si();
-  const model::ClockTable& table = packs.table;
-  double high_j = 0;
-  double low_j = 0;
-  double high_s = 0;
-  double low_s = 0;
-  for (const Pack& pack : packs.problem.packs) {
-    high_j += pack.options.back().energy_j;
-    high_s += pack.options.back().time_s;
-    low_j += pack.options.front().energy_j;
-    low_s += pack.options.front().time_s;
+// The longest typical change among the clocks on offer, unless the user says.
+Seconds switch_latency(const model::Device& device, const TracePacks& packs,
+                       const TraceOptions& options, Origin& origin) {
+  origin = Origin::kAssumed;
+  if (options.switch_latency) return *options.switch_latency;
+  Seconds latency{};
+  for (const std::size_t c : packs.clocks) {
+    const auto change = model::switch_time(device, packs.table.clocks[c]);
+    if (change.typical_s.value <= latency.si()) continue;
+    latency = Seconds(change.typical_s.value);
+    origin = change.typical_s.origin;
   }
-  if (latency > 0 && !packs.clocks.empty()) {
-    cost.time_s = latency * (1 - 1 / table.core[packs.clocks.front()]);
-    const double high_w = high_s > 0 ? high_j / high_s : 0;
-    const double low_w = low_s > 0 ? low_j / low_s : 0;
-    cost.energy_j = latency * std::max(0.0, high_w - low_w) + device.switch_energy_j.value();
+  return latency;
+}
+
+// Packs much shorter than a change of clock only cost planning time: runs are longer than several.
+std::size_t most_packs(const Window& window, Seconds latency, const TraceOptions& options,
+                       std::size_t gpus) {
+  constexpr double kPacksALatency = 8;
+  std::size_t most = options.max_packs;
+  if (gpus > 1) most = std::max<std::size_t>(20, 2 * options.max_packs / gpus);
+  if (latency.si() > 0) {
+    const double length = to_seconds(window.end_ns - window.begin_ns).si();
+    const double useful = std::max(20.0, kPacksALatency * length / latency.si());
+    if (useful < static_cast<double>(most)) most = static_cast<std::size_t>(useful);
   }
-  if (options.switch_energy) cost.energy_j = options.switch_energy->si();
-  cost.min_run_s = options.min_run ? options.min_run->si() : kMinRunLatencies * latency;
-  return cost;
+  return most;
 }
 
 }  // namespace
@@ -166,9 +168,8 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
     return fail(Errc::kMalformedInput, "no GPU work in the part of the trace that is to be planned",
                 "plan the whole trace with --steps all");
   }
-  const CutOptions cut{.max_packs = used == 1
-                                        ? options.max_packs
-                                        : std::max<std::size_t>(20, 2 * options.max_packs / used),
+  packs.switch_latency = switch_latency(device, packs, options, packs.switch_origin);
+  const CutOptions cut{.max_packs = most_packs(window, packs.switch_latency, options, used),
                        .limit_w = packs.table.power_limit_w};
   const NodeTimes times(graph, window, packs.nodes, packs.table, options.curves);
   const Coupling coupling = find_coupling(graph, window, operations);
@@ -238,18 +239,11 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   name_collectives(graph, coupling, refs, packs);
   couple(graph, coupling, refs, packs);
 
-  packs.switch_latency = options.switch_latency.value_or(Seconds{});
-  packs.switch_origin = Origin::kAssumed;
-  if (!options.switch_latency) {
-    for (const std::size_t c : packs.clocks) {
-      const auto change = model::switch_time(device, packs.table.clocks[c]);
-      if (change.typical_s.value > packs.switch_latency.si()) {
-        packs.switch_latency = Seconds(change.typical_s.value);
-        packs.switch_origin = change.typical_s.origin;
-      }
-    }
-  }
-  packs.problem.switching = switch_cost(packs, options, device);
+  packs.change_energy_j = device.switch_energy_j.value();
+  if (options.switch_energy) packs.switch_energy_j = options.switch_energy->si();
+  packs.problem.switching.min_run_s =
+      options.min_run ? options.min_run->si() : kMinRunLatencies * packs.switch_latency.si();
+  price_switching(packs);
   return packs;
 }
 

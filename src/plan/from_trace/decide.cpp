@@ -1,6 +1,7 @@
 // A plan of a trace's packs that the re-timed graph confirms.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ergon/plan/trace_packs.hpp"
 
@@ -8,7 +9,7 @@ namespace ergon::plan {
 namespace {
 
 constexpr double kTimeTolerance = 1e-9;  // the contract's: feasible is time <= deadline (1 + 1e-9)
-constexpr int kMostTrials = 6;
+constexpr int kMostTrials = 4;
 
 struct Trial {
   double share = 1;
@@ -25,7 +26,72 @@ Result<Trial> try_share(const graph::Graph& graph, TracePacks& packs, double sha
   return trial;
 }
 
+// How many of the lowest clocks to leave out: a narrower range makes changes cheaper, a wider one
+// offers more. A few ranges are tried.
+std::size_t best_range(const TracePacks& packs, double deadline_s) {
+  if (packs.switch_latency.si() <= 0 || packs.switch_energy_j || packs.problem.gpus.size() > 1)
+    return 0;
+  const double top = packs.table.clocks[packs.clocks.back()].si();
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double share : {0.0, 0.6, 0.75, 0.88}) {
+    std::size_t drop = 0;
+    while (drop + 2 < packs.clocks.size() &&
+           packs.table.clocks[packs.clocks[drop]].si() < share * top)
+      ++drop;
+    TracePacks narrow;
+    narrow.problem = packs.problem;
+    narrow.packs.resize(packs.packs.size());
+    narrow.clocks = packs.clocks;
+    narrow.table = packs.table;
+    narrow.switch_latency = packs.switch_latency;
+    narrow.change_energy_j = packs.change_energy_j;
+    drop_lowest_clocks(narrow, drop);
+    const auto solution = solve(narrow.problem, deadline_s, {.target_gap = 2e-3});
+    if (!solution || !(solution->value.energy_j < least * (1 - 1e-4))) continue;
+    least = solution->value.energy_j;
+    best = drop;
+  }
+  return best;
+}
+
 }  // namespace
+
+void price_switching(TracePacks& packs) {
+  const model::ClockTable& table = packs.table;
+  double high_j = 0;
+  double low_j = 0;
+  double high_s = 0;
+  double low_s = 0;
+  for (const Pack& pack : packs.problem.packs) {
+    high_j += pack.options.back().energy_j;
+    high_s += pack.options.back().time_s;
+    low_j += pack.options.front().energy_j;
+    low_s += pack.options.front().time_s;
+  }
+  SwitchCost& cost = packs.problem.switching;
+  const double latency = packs.switch_latency.si();
+  cost.time_s = 0;
+  cost.energy_j = 0;
+  if (latency > 0 && !packs.clocks.empty()) {
+    const double power_w = (high_s > 0 ? high_j / high_s : 0) - (low_s > 0 ? low_j / low_s : 0);
+    cost.time_s = latency * (1 - 1 / table.core[packs.clocks.front()]);
+    cost.energy_j = latency * std::max(0.0, power_w) + packs.change_energy_j;
+  }
+  if (packs.switch_energy_j) cost.energy_j = *packs.switch_energy_j;
+}
+
+void drop_lowest_clocks(TracePacks& packs, std::size_t count) {
+  packs.clocks.erase(packs.clocks.begin(),
+                     packs.clocks.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < packs.problem.packs.size(); ++i) {
+    auto& options = packs.problem.packs[i].options;
+    auto& own = packs.packs[i].own_time_s;
+    while (options.size() > packs.clocks.size()) options.erase(options.begin());
+    while (own.size() > options.size()) own.erase(own.begin());
+  }
+  price_switching(packs);
+}
 
 void set_delay_share(TracePacks& packs, double share) {
   const double change = share / packs.delay_share;
@@ -55,6 +121,9 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   out.deadline_s = bound.deadline ? bound.deadline->si()
                                   : out.default_value.time_s * (1 + bound.max_slowdown.value_or(0));
   const double limit = out.deadline_s * (1 + kTimeTolerance);
+
+  drop_lowest_clocks(packs, best_range(packs, out.deadline_s));
+  out.default_choice = default_choice(packs.problem);
 
   // With all delays counted the plan is nearly always on the safe side.
   ERGON_TRY(Trial best, try_share(graph, packs, 1, out.deadline_s, options));

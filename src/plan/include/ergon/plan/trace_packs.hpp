@@ -57,6 +57,7 @@ struct TraceOptions {
   std::optional<Seconds> switch_latency = {};  ///< unset: the device file's
   std::optional<Joules> switch_energy = {};    ///< unset: the device's power over the latency
   std::optional<Seconds> min_run = {};         ///< unset: kMinRunLatencies switch latencies
+  std::optional<Hertz> lowest_clock = {};      ///< offer no clock below it
   bool whole = false;                          ///< plan the whole trace, even where a step repeats
   std::size_t max_packs = 1000;                ///< on one GPU; several GPUs share twice as many
   std::size_t max_clocks = 64;                 ///< supported clocks are thinned evenly to so many
@@ -97,6 +98,8 @@ struct TracePacks {
   bool trace_clock_assumed = true;
   Seconds switch_latency{};
   Origin switch_origin = Origin::kAssumed;
+  double change_energy_j = 0;                  ///< of a change of clock itself (device file)
+  std::optional<double> switch_energy_j = {};  ///< as the user says, instead of a derived one
   Window window;
   /// Share of each pack's delay that the options count. With 1 all delays add up, although gaps and
   /// parallel streams take some up; decide_trace() lowers it as far as re-timing the plan confirms.
@@ -147,6 +150,12 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs);
 /// Every offered clock for the whole window, re-timed on the graph; energies as in the packs.
 std::vector<Uniform> uniform_clocks(const graph::Graph& graph, const TracePacks& packs);
+
+/// Sets time and energy of a change from the latency: meanwhile the clock is the old or the new
+/// one, so the worse of both is charged, between the ends of the offered range.
+void price_switching(TracePacks& packs);
+/// Takes the lowest `count` clocks off offer. A narrower range makes each change cheaper.
+void drop_lowest_clocks(TracePacks& packs, std::size_t count);
 
 /// Counts `share` of each pack's delay in packs.problem.
 void set_delay_share(TracePacks& packs, double share);
