@@ -128,7 +128,7 @@ Result<int> plan_run(Context& context) {
   context.stage("planning");
   ERGON_TRY(const plan::Outcome outcome,
             input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound,
-                                           {.target_gap = 5e-4})
+                                           {.target_gap = 1e-3})
                       : plan::decide(problem, view.bound));
   view.outcome = &outcome;
   const bool page = context.wants("html");

@@ -51,6 +51,8 @@ int exit_code(Errc code);
 
 }  // namespace ergon
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `declaration` is a declaration, which parentheses would
+// break.
 #define ERGON_CONCAT_IMPL(a, b) a##b
 #define ERGON_CONCAT(a, b) ERGON_CONCAT_IMPL(a, b)
 #define ERGON_TRY_IMPL(tmp, declaration, expression)                         \
@@ -67,3 +69,4 @@ int exit_code(Errc code);
     auto ergon_status = (expression);                                                            \
     if (!ergon_status) return ::tl::unexpected<::ergon::Error>(std::move(ergon_status).error()); \
   } while (false)
+// NOLINTEND(bugprone-macro-parentheses)
