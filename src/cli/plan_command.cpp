@@ -1,5 +1,6 @@
 // ergon plan: traces or packs to a clock policy under a bound, with a certified gap.
 #include <algorithm>
+#include <map>
 
 #include "ergon/plan/merge.hpp"
 #include "planning.hpp"
@@ -48,25 +49,45 @@ void override_switching(const Context& context, plan::SwitchCost& cost) {
   if (const auto v = context.number("min-run")) cost.min_run_s = *v;
 }
 
+Result<std::vector<plan::MeasuredRow>> read_measurements(Context& context, Input& input) {
+  const auto path = context.text("measured");
+  if (!path) return std::vector<plan::MeasuredRow>{};
+  ERGON_TRY(const auto source, io::open_source(*path));
+  ERGON_TRY(const std::string text, io::read_all(*source));
+  io::InputRecord record = source->record();
+  record.format = "measured";
+  input.sources.push_back(record.path + " " + record.digest);
+  context.add_input(std::move(record));
+  input.measured = true;
+  return plan::read_measured(text);
+}
+
+// Packs whose id was measured get the measured options.
+Status replace_options(plan::Problem& problem, const std::vector<plan::MeasuredRow>& rows) {
+  std::map<std::string, std::vector<plan::Option>> by_id;
+  for (const auto& row : rows) by_id[row.pack].push_back(row.option);
+  for (auto& pack : problem.packs) {
+    const auto at = by_id.find(pack.id);
+    if (at == by_id.end()) {
+      return fail(Errc::kInvalidArgument, "pack '" + pack.id + "' was not measured",
+                  "the column 'pack' of --measured needs every pack id of the pack files");
+    }
+    pack.options = at->second;
+  }
+  return {};
+}
+
 Result<Input> load_input(Context& context) {
   Input input;
   const auto& paths = context.operands();
+  ERGON_TRY(const auto rows, read_measurements(context, input));
   if (paths.empty()) {
-    const auto measured = context.text("measured");
-    if (!measured) {
+    if (!input.measured) {
       return fail(Errc::kInvalidArgument, "nothing to plan",
                   "name a trace or pack files, or give measurements with --measured CSV");
     }
-    ERGON_TRY(const auto source, io::open_source(*measured));
-    ERGON_TRY(const std::string text, io::read_all(*source));
-    io::InputRecord record = source->record();
-    record.format = "measured";
-    input.sources.push_back(record.path + " " + record.digest);
-    context.add_input(std::move(record));
-    ERGON_TRY(const auto rows, plan::read_measured(text));
     ERGON_TRY(input.problem, plan::measured_chain(rows));
     override_switching(context, input.problem.switching);
-    input.measured = true;
     return input;
   }
   std::size_t pack_files = 0;
@@ -80,12 +101,14 @@ Result<Input> load_input(Context& context) {
   }
   if (pack_files > 0) {
     ERGON_TRY(input.problem, read_pack_files(context, paths, input));
+    if (input.measured) ERGON_TRY_STATUS(replace_options(input.problem, rows));
     override_switching(context, input.problem.switching);
     return input;
   }
-  ERGON_TRY(input.job, load_trace_job(context, paths));
-  for (const auto& table : input.job->tables)
+  ERGON_TRY(input.job, load_trace_job(context, paths, rows));
+  for (const auto& table : input.job->tables) {
     input.sources.push_back(table.input.path + " " + table.input.digest);
+  }
   return input;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct TraceJob {
 };
 
 /// Reads the traces (ranks of one job), finds the device and cuts the packs; warns where the device
-/// is not the trace's, where something was skipped or assumed.
+/// is not the trace's, where something was skipped or assumed. With `rows` (measured kernels) no
+/// model is used.
 Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
-                                                 const std::vector<std::string>& paths);
+                                                 const std::vector<std::string>& paths,
+                                                 std::span<const plan::MeasuredRow> rows = {});
 
 /// Whether the file is a pack file (it says so in its first bytes); kIo when it cannot be read.
 Result<bool> is_pack_file(const std::string& path);

@@ -40,7 +40,8 @@ Result<model::FoundDevice> device_for(Context& context, const graph::Graph& grap
 }  // namespace
 
 Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
-                                                 const std::vector<std::string>& paths) {
+                                                 const std::vector<std::string>& paths,
+                                                 std::span<const plan::MeasuredRow> rows) {
   auto job = std::make_unique<TraceJob>();
   ERGON_TRY(job->tables, read_tables(context, paths));
   context.stage("building the graph");
@@ -59,12 +60,25 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
   if (const auto v = context.number("switch-latency")) options.switch_latency = Seconds(*v);
   if (const auto v = context.number("switch-energy")) options.switch_energy = Joules(*v);
   if (const auto v = context.number("min-run")) options.min_run = Seconds(*v);
-  ERGON_TRY(auto classified,
-            plan::node_models(graph, window, job->device.device,
-                              options.trace_clock.value_or(job->device.device.default_clock)));
-  ERGON_TRY(job->packs, plan::cut_packs(graph, window, std::move(classified.models),
-                                        job->device.device, options));
-  job->packs.power_capped = classified.power_capped;
+  const Hertz clock = options.trace_clock.value_or(job->device.device.default_clock);
+  plan::NodeModels models;
+  std::uint64_t power_capped = 0;
+  if (rows.empty()) {
+    ERGON_TRY(auto classified, plan::node_models(graph, window, job->device.device, clock));
+    models = std::move(classified.models);
+    power_capped = classified.power_capped;
+  } else {
+    ERGON_TRY(auto measured, plan::measured_nodes(graph, window, job->device.device, clock, rows));
+    models = std::move(measured.models);
+    options.curves = std::move(measured.curves);
+    if (measured.unmeasured > 0) {
+      context.warn("not_measured", "kernels without a measurement are kept at the trace's clock",
+                   measured.unmeasured);
+    }
+  }
+  ERGON_TRY(job->packs,
+            plan::cut_packs(graph, window, std::move(models), job->device.device, options));
+  job->packs.power_capped = power_capped;
 
   const plan::TracePacks& packs = job->packs;
   if (packs.trace_clock_assumed) {

@@ -130,6 +130,18 @@ struct ClassifiedNodes {
 /// a clock that the device does not support.
 Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& window,
                                     const model::Device& device, Hertz trace_clock);
+/// Measured options by kernel name instead of any model: only the measured clocks count, a kernel's
+/// time ratio and power against its top clock are used, and GPU work that was not measured is of
+/// unknown response (copies keep their time). kInvalidArgument when no operation of the window
+/// bears a measured name, or a clock is none of the device's.
+struct MeasuredNodes {
+  NodeModels models;
+  std::vector<Curve> curves;
+  std::uint64_t unmeasured = 0;  ///< kernels without a measurement
+};
+Result<MeasuredNodes> measured_nodes(const graph::Graph& graph, const Window& window,
+                                     const model::Device& device, Hertz trace_clock,
+                                     std::span<const MeasuredRow> rows);
 /// The error of a clock that the device does not have, with the nearest one.
 Error clock_not_supported(const model::Device& device, Hertz clock);
 
