@@ -149,10 +149,15 @@ std::string zsh_completion() {
       const std::string repeat = flag->repeatable ? "\\*" : "";
       const std::string rest = quoted("[" + plain(flag->help) + "]" + action(*flag));
       if (flag->letter == 0) {
-        out += "            " + repeat + "--" + flag->name + rest + " \\\n";
+        out.append("            ")
+            .append(repeat)
+            .append("--")
+            .append(flag->name)
+            .append(rest)
+            .append(" \\\n");
       } else {
-        out += "            " + repeat + "{-" + flag->letter + ",--" + flag->name + "}" + rest +
-               " \\\n";
+        out.append("            ").append(repeat).append("{-").append(1, flag->letter);
+        out.append(",--").append(flag->name).append("}").append(rest).append(" \\\n");
       }
     }
     const auto choices = operand_choices(*command);

@@ -15,6 +15,7 @@ double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 
 std::vector<const trace::EventTable*> pointers_to(const std::vector<trace::EventTable>& tables) {
   std::vector<const trace::EventTable*> pointers;
+  pointers.reserve(tables.size());
   for (const auto& table : tables) pointers.push_back(&table);
   return pointers;
 }

@@ -42,8 +42,9 @@ Answer pack_answer(const TraceJob& job) {
   const auto length = [&](std::size_t i) {
     return packs.packs[i].end_ns - packs.packs[i].start_ns;
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return length(a) != length(b) ? length(a) > length(b) : a < b;
+  });
   constexpr std::size_t kShown = 12;
   for (std::size_t k = 0; k < std::min(kShown, order.size()); ++k) {
     const plan::PackInfo& info = packs.packs[order[k]];

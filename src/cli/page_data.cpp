@@ -55,6 +55,7 @@ std::vector<report::KernelRow> kernel_rows(const Graph& graph) {
     row.slack_s = row.slack_s ? std::min(*row.slack_s, mine) : mine;
   }
   std::vector<report::KernelRow> list;
+  list.reserve(rows.size());
   for (auto& [name, row] : rows) list.push_back(std::move(row));
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
     return a.time_s != b.time_s ? a.time_s > b.time_s : a.name < b.name;

@@ -114,7 +114,7 @@ Result<Input> load_input(Context& context) {
 
 plan::Bound bound_of(const Context& context) {
   plan::Bound bound;
-  if (const auto v = context.number("max-slowdown")) bound.max_slowdown = *v;
+  bound.max_slowdown = context.number("max-slowdown");
   if (const auto v = context.number("deadline")) bound.deadline = Seconds(*v);
   if (!bound.max_slowdown && !bound.deadline)
     bound.max_slowdown = 0.05;  // with --frontier: where the report points

@@ -109,7 +109,7 @@ class Writer {
   }
   void new_line(int depth) {
     out += '\n';
-    out.append(static_cast<std::size_t>(depth * indent_), ' ');
+    out.append(static_cast<std::size_t>(depth) * static_cast<std::size_t>(indent_), ' ');
   }
 
   int indent_;
@@ -379,7 +379,8 @@ std::optional<double> parse_double(std::string_view text) {
   double v = 0;
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   const char* last = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), last, v);
+  const char* first = last - text.size();
+  const auto result = std::from_chars(first, last, v);
   if (text.empty() || result.ec != std::errc{} || result.ptr != last || !std::isfinite(v))
     return std::nullopt;
   return v;

@@ -54,8 +54,9 @@ std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
       operations[static_cast<std::size_t>(graph.gpu(n))].push_back(n);
   }
   for (auto& list : operations) {
-    std::stable_sort(list.begin(), list.end(),
-                     [&](NodeId a, NodeId b) { return graph.start(a) < graph.start(b); });
+    std::sort(list.begin(), list.end(), [&](NodeId a, NodeId b) {
+      return graph.start(a) != graph.start(b) ? graph.start(a) < graph.start(b) : a < b;
+    });
   }
   return operations;
 }

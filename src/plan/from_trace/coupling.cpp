@@ -137,8 +137,10 @@ void couple(const graph::Graph& graph, const Coupling& coupling, std::span<const
   // Packs in order of their start in the trace: each is then listed after all that it waits for.
   std::vector<std::uint32_t> order(refs.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return packs.packs[a].start_ns < packs.packs[b].start_ns;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Nanos sa = packs.packs[a].start_ns;
+    const Nanos sb = packs.packs[b].start_ns;
+    return sa != sb ? sa < sb : a < b;
   });
   std::vector<std::uint32_t> rank(order.size());
   std::vector<Pack> sorted;

@@ -1,5 +1,6 @@
 // The clock response of every GPU operation of a window, from operator shapes, sizes and kernel
 // names.
+#include <cmath>
 #include <unordered_map>
 #include <vector>
 
@@ -67,9 +68,7 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
 }
 
 Error clock_not_supported(const model::Device& device, Hertz clock) {
-  const auto mhz = [](Hertz f) {
-    return std::to_string(static_cast<long long>(f.si() / 1e6 + 0.5)) + "MHz";
-  };
+  const auto mhz = [](Hertz f) { return std::to_string(std::llround(f.si() / 1e6)) + "MHz"; };
   return {.code = Errc::kInvalidArgument,
           .message = mhz(clock) + " is no clock of " + device.name,
           .hint = "the nearest one is " + mhz(device.nearest_clock(clock)) + "; it runs from " +

@@ -191,6 +191,7 @@ std::vector<std::size_t> anchors_of(std::span<const std::size_t> clocks, std::si
   constexpr std::size_t kNodesForAll = 400'000;
   if (nodes <= kNodesForAll || clocks.size() <= 2 * kLanes) return {clocks.begin(), clocks.end()};
   std::vector<std::size_t> anchors;
+  anchors.reserve(2 * kLanes);
   for (std::size_t k = 0; k < 2 * kLanes; ++k) {
     anchors.push_back(clocks[k * (clocks.size() - 1) / (2 * kLanes - 1)]);
   }
