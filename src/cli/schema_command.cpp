@@ -14,8 +14,8 @@ Result<int> list_schemas(Context& context) {
       .rows = {}};
   Value list = Value::array();
   for (const auto& name : schema_names()) {
-    const Value document = schema_document(name).value_or(Value());
-    const Value* title = document.find("title");
+    const auto document = schema_document(name);
+    const Value* title = document ? document->find("title") : nullptr;
     table.rows.push_back({name, title == nullptr ? Value("") : *title});
     list.push(Value::object().set("name", name).set("title", title == nullptr ? Value() : *title));
   }

@@ -1,8 +1,10 @@
 """Runs commands with -f json and checks every answer against the schema that `ergon schema` prints for it.
 
-check_answers.py ERGON ANSWERS, where ANSWERS lists command lines. The validator knows a part of JSON Schema and refuses
-the rest, so that no rule of a schema goes unchecked.
+check_answers.py ERGON ANSWERS, where ANSWERS lists command lines. "NAME: ergon ..." checks what the command itself writes
+to stdout against schema NAME, "NAME: file PATH" a file. The validator knows a part of JSON Schema and refuses the rest,
+so that no rule of a schema goes unchecked.
 """
+import glob
 import json
 import os
 import re
@@ -78,6 +80,10 @@ def faults(value, schema, root, path="$"):
             if isinstance(value, dict):
                 for name in value.keys() - schema.get("properties", {}).keys():
                     found += faults(value[name], rule, root, f"{path}.{name}")
+        elif keyword == "propertyNames":
+            if isinstance(value, dict):
+                for name in value:
+                    found += faults(name, rule, root, f"{path}, name {name}")
         elif keyword == "items":
             if isinstance(value, list):
                 for index, item in enumerate(value):
@@ -142,6 +148,7 @@ def main(ergon, listing):
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(root, "data", "samples"), os.path.join(folder, "samples"))
         os.symlink(os.path.join(root, "tests", "golden", "data"), os.path.join(folder, "data"))
+        os.symlink(os.path.join(root, "data", "devices"), os.path.join(folder, "devices"))
         if os.path.isdir(shared):
             os.symlink(shared, os.path.join(folder, "shared"))
         for line in open(listing, encoding="utf-8"):
@@ -149,6 +156,17 @@ def main(ergon, listing):
             if not line or line.startswith("#"):
                 continue
             words = shlex.split(line)
+            expected = words.pop(0)[:-1] if words[0].endswith(":") else None
+            if words[0] == "file":
+                paths = sorted(glob.glob(words[1], root_dir=folder))
+                assert paths, line
+                for path in paths:
+                    with open(os.path.join(folder, path), encoding="utf-8") as file:
+                        schema = one_document(run(["schema", expected], folder).stdout)
+                        problems = faults(one_document(file.read()), schema, schema)
+                    checked, failed = checked + 1, failed + bool(problems)
+                    print("\n      ".join([f"{'FAIL' if problems else 'pass'}  {path} is a {expected}", *problems[:20]]))
+                continue
             assert words[0] == "ergon", line
             if not re.search(rf"^  {words[1]} ", offered, re.M):
                 print(f"skipped  {line}: this build has no such command")
@@ -156,11 +174,12 @@ def main(ergon, listing):
             if any(word.startswith("shared/") for word in words) and not os.path.isdir(shared):
                 print(f"skipped  {line}: there is no folder of public measurements")
                 continue
-            done = run([*words[1:], "-f", "json"], folder)
+            done = run([*words[1:], *([] if expected else ["-f", "json"])], folder)
             checked += 1
             try:
                 document = one_document(done.stdout)
                 name = document["schema"].removeprefix("ergon.").removesuffix("/1")
+                assert expected in (None, name), f"wrote ergon.{name}/1"
                 assert name in names, f"there is no schema of {document['schema']}"
                 assert (name == "error") == (done.returncode >= 2), f"exit status {done.returncode} with {name}"
                 schema = one_document(run(["schema", name], folder).stdout)
