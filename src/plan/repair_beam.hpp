@@ -1,4 +1,4 @@
-// Plans from prices: a beam search through all GPUs in the order of time.
+// Plans from prices, and better plans from plans: a beam search through all GPUs in the order of time.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,36 +6,47 @@
 
 #include "clock_chain.hpp"
 #include "network.hpp"
+#include "repair_schedule.hpp"
 
 namespace ergon::plan {
 
 /// Keeps the `width` most promising beginnings of a plan. A beginning is judged by the Lagrangian
 /// bound on all its completions: the reduced cost of its clocks (exact dynamic program backwards)
-/// and the price of the time its packs have waited. Beginnings that would go on alike are one.
+/// and the price of the time its packs have waited. Beginnings that go on alike are one.
 class Beam {
  public:
   /// Keeps references to both.
   Beam(const Problem& problem, const Network& net);
 
-  /// `prices` as for PricedBound; `start_s` by index into row, ascending along every wait.
-  void prepare(std::span<const double> prices, std::span<const double> start_s, std::span<const double> end_s, double deadline_s, double bend);
+  /// Prices (W, by arc) that form a flow; they guide the search.
+  void set_prices(std::span<const double> prices, double deadline_s);
 
-  struct Found {
-    Choice choice;
-    double time_s = 0;
-    double energy_j = 0;
-    bool any = false;
+  struct Guide {
+    std::span<const double> start_s, end_s;  ///< expected times by index into row, in the order of waits
+    double bend = 0;  ///< J/s^2 that being late on the whole costs beyond its price
+    double each = 0;  ///< J/s^2 that one GPU's being early or late costs
   };
-  /// The least energy among the complete plans of the beam that meet the deadline, and the fastest
-  /// plan (for information) if none does.
-  Found run(std::uint32_t width, double quantum_s);
+  /// A plan from nothing. It may end after the deadline.
+  Choice build(const Guide& guide, std::uint32_t width);
+
+  struct Window {
+    double from_s = 0;
+    double to_s = 0;
+    double price_scale = 0;   ///< share of its price that time gained is worth
+    std::uint32_t width = 200;
+  };
+  /// Searches anew for the clocks of all packs that start within the window, everything else held.
+  /// `schedule` is that of `choice`. True if `choice` has become better (at the scaled price); the
+  /// deadline of the schedule is kept.
+  bool improve(Choice& choice, const Schedule& schedule, const Window& window);
 
  private:
   struct In {
-    std::uint32_t from = 0;  // index into row
-    std::uint32_t column = 0;
     double lag_s = 0;
     double price = 0;
+    double end_s = 0;            // of a pack outside the window
+    std::uint32_t from = 0;      // index into row
+    bool inside = false;
   };
   struct Node {
     std::uint32_t before = 0;
@@ -46,51 +57,74 @@ class Beam {
     double value = 0;
     double late = 0;
     double spread = 0;
+    double end_s = 0;
     std::uint32_t state = 0;
     std::uint32_t slot = 0;
     bool changes = false;
   };
-  struct Layer {  // states of one step, struct of arrays by row of `columns`
-    std::vector<double> ends;
+  struct State {
+    double value = 0;   // Lagrangian cost beyond the bound
+    double late = 0;    // watts x seconds behind the guide
+    double spread = 0;  // sum of squares of the GPUs' distances from the guide
+    double exits = 0;   // price x time of what leaves the window
+    std::uint32_t node = 0;
+  };
+  struct Layer {
+    std::vector<State> states;
+    std::vector<double> ends;           // by state and column
     std::vector<std::uint32_t> slots;   // by state and gpu
     std::vector<std::uint32_t> commit;  // by state and gpu: position up to which the clock is held
-    std::vector<double> value;
-    std::vector<double> spread;
-    std::vector<double> late;           // watts x seconds behind the expected times
-    std::vector<std::uint32_t> node;
+  };
+  struct Range {  // of one GPU in the window
+    std::uint32_t from = 0, to = 0;     // positions
+    std::uint32_t next_slot = kNoIndex; // of the first pack after it
+    std::uint32_t next_run_end = 0;     // last position of the run that begins there
+    bool next_long_enough = true;       // that run, without the packs before
+    std::uint32_t slot = kNoIndex;      // of the pack before it
+    std::uint32_t commit = 0;
+    double end_s = 0;
+    double due_next_s = 0;              // latest start of the first pack after it
   };
 
-  void value_chain(std::uint32_t gpu, std::span<const double> prices);
+  void value_range(std::uint32_t gpu, const Range& range);
   void assign_columns();
+  void search(std::uint32_t width);
   void expand(std::uint32_t step, std::uint32_t width);
-  void select(std::uint32_t step, std::uint32_t width, double quantum_s);
-  Found finish();
+  void select(std::uint32_t step, std::uint32_t width);
+  void list_ins(const Schedule* schedule);
+  void limit_ends(const Schedule& schedule);
+  void write(std::uint32_t node, Choice& choice) const;
+  [[nodiscard]] std::uint32_t slot_of(const Choice& choice, std::uint32_t i) const;
 
   const Problem& problem_;
   const Network& net_;
   std::vector<ClockChain> chains_;
+  std::vector<std::uint32_t> gpu_of_, step_of_;         // by index into row
   std::vector<std::vector<double>> cost_, free_, begin_, run_cost_;  // by gpu, by slot
-  std::vector<std::vector<std::uint32_t>> ranked_;                   // by gpu: slots of a position by begin_
-  std::vector<std::vector<double>> change_;                          // by gpu, by position
-  std::vector<std::uint32_t> order_;                                 // indices into row
-  std::vector<std::uint32_t> gpu_of_;                                // by index into row
-  std::vector<double> chain_price_;                                  // by index into row
-  std::vector<std::uint32_t> in_begin_;
-  std::vector<In> in_;
-  std::vector<std::uint32_t> column_, last_use_;                     // by index into row
-  std::vector<std::vector<std::uint32_t>> live_;                     // by step: columns in use after it
-  std::uint32_t columns_ = 0;
+  std::vector<std::vector<std::uint32_t>> ranked_;      // by gpu: slots of a position by begin_
+  std::vector<std::vector<double>> change_;             // by gpu, by position
+  std::vector<double> chain_price_, pack_price_, wait_price_;
+  std::vector<double> least_time_;                      // by index into row
   double deadline_s_ = 0;
-  double bend_ = 0;
- public: double each_ = 0; private:
-  std::vector<double> weight_, due_, total_, begin_s_;  // by index into row
-  double end_price_ = 0;  // of a makespan below the deadline
-  std::vector<double> last_price_;  // by gpu: of the time from its end to the makespan
+
+  // Of the search under way.
+  std::vector<Range> ranges_;
+  std::vector<std::uint32_t> order_;                    // indices into row
+  std::vector<std::uint32_t> in_begin_;                 // by step
+  std::vector<In> in_;
+  std::vector<double> exit_price_;                      // by step
+  std::vector<double> latest_;                          // by step: latest end
+  std::vector<double> due_, weight_sum_, progress_;     // by step
+  double bend_ = 0, each_ = 0, quantum_s_ = 1e-3;
+  std::vector<std::uint32_t> column_;                   // by index into row
+  std::vector<std::vector<std::uint32_t>> live_;        // by step: columns in use after it
+  std::uint32_t columns_ = 0;
+  std::vector<std::uint32_t> incumbent_;                // by step: slot, or none
+  std::uint32_t incumbent_state_ = 0;
   std::vector<Node> nodes_;
   Layer now_, next_;
   std::vector<Candidate> candidates_;
   std::vector<std::uint64_t> table_;
-  std::vector<std::uint32_t> freed_;
 };
 
 }  // namespace ergon::plan

@@ -13,35 +13,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 }  // namespace
 
-RowRefit::RowRefit(const Problem& problem, const Network& net) : problem_(problem), net_(net) {
-  const auto n = static_cast<std::uint32_t>(net.row.size());
-  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) {
-    chains_.push_back(make_clock_chain(problem, g));
-    for (std::uint32_t i = net.row_begin[g]; i < net.row_begin[g + 1]; ++i) gpu_of_.push_back(g);
-  }
-  order_.resize(n);
-  for (std::uint32_t i = 0; i < n; ++i) order_[net.row[i]] = i;
-  in_begin_.assign(n + 1, 0);
-  out_begin_.assign(n + 1, 0);
-  for (const Network::Wait& w : net.waits) {
-    ++in_begin_[w.to + 1];
-    ++out_begin_[w.from + 1];
-  }
-  for (std::uint32_t i = 0; i < n; ++i) {
-    in_begin_[i + 1] += in_begin_[i];
-    out_begin_[i + 1] += out_begin_[i];
-  }
-  in_.resize(net.waits.size());
-  out_.resize(net.waits.size());
-  std::vector<std::uint32_t> in_at(in_begin_), out_at(out_begin_);
-  for (std::uint32_t w = 0; w < net.waits.size(); ++w) {
-    in_[in_at[net.waits[w].to]++] = w;
-    out_[out_at[net.waits[w].from]++] = w;
-  }
-  for (auto* v : {&early_start_, &early_end_, &late_start_, &late_end_, &duration_, &release_, &due_, &pack_price_,
-                  &switch_price_})
-    v->assign(n, 0.0);
-  changed_.assign(n, 0);
+RowRefit::RowRefit(const Problem& problem, const Network& net)
+    : problem_(problem), net_(net), schedule_(problem, net) {
+  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) chains_.push_back(make_clock_chain(problem, g));
+  for (auto* v : {&release_, &due_, &pack_price_, &switch_price_}) v->assign(net.row.size(), 0.0);
   cost_.resize(chains_.size());
   free_.resize(chains_.size());
   hub_.resize(chains_.size());
@@ -72,48 +47,6 @@ void RowRefit::set_prices(std::span<const double> prices) {
   }
 }
 
-// Earliest and latest times of all packs at the current choice.
-void RowRefit::time_all(const Choice& choice, double deadline_s) {
-  const double tau = problem_.switching.time_s;
-  const auto n = static_cast<std::uint32_t>(order_.size());
-  const auto clock = [&](std::uint32_t i) { return problem_.packs[net_.row[i]].options[choice[net_.row[i]]].clock_hz; };
-  for (std::uint32_t p = 0; p < n; ++p) {
-    const std::uint32_t i = order_[p];
-    const std::uint32_t g = gpu_of_[i];
-    duration_[i] = problem_.packs[p].options[choice[p]].time_s;
-    double start = 0;
-    if (i > net_.row_begin[g]) {
-      changed_[i] = clock(i) != clock(i - 1) ? 1 : 0;
-      start = early_end_[i - 1] + (changed_[i] != 0 ? tau : 0.0);
-    } else {
-      const std::uint32_t last = net_.row_begin[g + 1] - 1;
-      changed_[i] = problem_.repeats && clock(i) != clock(last) ? 1 : 0;
-    }
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) {
-      const Network::Wait& w = net_.waits[in_[e]];
-      start = std::max(start, early_end_[w.from] + net_.arcs[w.arc].lag_s);
-    }
-    early_start_[i] = start;
-    early_end_[i] = start + duration_[i];
-  }
-  for (std::uint32_t p = n; p-- > 0;) {
-    const std::uint32_t i = order_[p];
-    const std::uint32_t g = gpu_of_[i];
-    double end = deadline_s;
-    if (i + 1 < net_.row_begin[g + 1]) {
-      end = late_start_[i + 1] - (changed_[i + 1] != 0 ? tau : 0.0);
-    } else if (changed_[net_.row_begin[g]] != 0) {
-      end -= tau;
-    }
-    for (std::uint32_t e = out_begin_[i]; e < out_begin_[i + 1]; ++e) {
-      const Network::Wait& w = net_.waits[out_[e]];
-      end = std::min(end, late_start_[w.to] - net_.arcs[w.arc].lag_s);
-    }
-    late_end_[i] = end;
-    late_start_[i] = end - duration_[i];
-  }
-}
-
 // The others run somewhere between their earliest and latest times; later in the step closer to the latest, so that the
 // order between them holds.
 void RowRefit::windows(std::uint32_t gpu, double deadline_s, const Effort& effort) {
@@ -127,16 +60,16 @@ void RowRefit::windows(std::uint32_t gpu, double deadline_s, const Effort& effor
   for (std::uint32_t i = net_.row_begin[gpu]; i < net_.row_begin[gpu + 1]; ++i) {
     double release = 0;
     double due = latest;
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) {
-      const Network::Wait& w = net_.waits[in_[e]];
-      const double share = shift(early_start_[w.from]);
-      const double end = early_end_[w.from] + share * std::max(late_end_[w.from] - early_end_[w.from], 0.0);
+    for (const std::uint32_t e : schedule_.into(i)) {
+      const Network::Wait& w = net_.waits[e];
+      const Schedule::Times& t = schedule_[w.from];
+      const double end = t.early_end_s + shift(t.early_start_s) * std::max(t.late_end_s - t.early_end_s, 0.0);
       release = std::max(release, end + net_.arcs[w.arc].lag_s);
     }
-    for (std::uint32_t e = out_begin_[i]; e < out_begin_[i + 1]; ++e) {
-      const Network::Wait& w = net_.waits[out_[e]];
-      const double share = shift(early_start_[w.to]);
-      const double start = early_start_[w.to] + share * std::max(late_start_[w.to] - early_start_[w.to], 0.0);
+    for (const std::uint32_t e : schedule_.out_of(i)) {
+      const Network::Wait& w = net_.waits[e];
+      const Schedule::Times& t = schedule_[w.to];
+      const double start = t.early_start_s + shift(t.early_start_s) * std::max(t.late_start_s - t.early_start_s, 0.0);
       due = std::min(due, start - net_.arcs[w.arc].lag_s);
     }
     release_[i] = release;
@@ -238,7 +171,7 @@ bool RowRefit::refit(std::uint32_t gpu, Choice& choice, double deadline_s, const
   for (std::uint32_t i = 0; i < n; ++i) {
     const Option& o = problem_.packs[net_.row[row + i]].options[choice[net_.row[row + i]]];
     old_cost += o.energy_j + (theta * pack_price_[row + i] - idle) * o.time_s;
-    if (i > 0 && changed_[row + i] != 0) old_cost += chain.switching.energy_j + theta * switch_price_[row + i] * tau;
+    if (i > 0 && schedule_[row + i].changes) old_cost += chain.switching.energy_j + theta * switch_price_[row + i] * tau;
   }
   if (best->cost_j >= old_cost - 1e-9) return false;
   std::uint32_t label = best->before;
@@ -252,7 +185,7 @@ bool RowRefit::refit(std::uint32_t gpu, Choice& choice, double deadline_s, const
 bool RowRefit::sweep(Choice& choice, double deadline_s, const Effort& effort) {
   bool any = false;
   for (std::uint32_t g = 0; g < chains_.size(); ++g) {
-    time_all(choice, deadline_s);
+    schedule_.update(choice, deadline_s);
     any = refit(g, choice, deadline_s, effort) || any;
   }
   return any;

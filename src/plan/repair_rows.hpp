@@ -6,6 +6,7 @@
 
 #include "clock_chain.hpp"
 #include "network.hpp"
+#include "repair_schedule.hpp"
 
 namespace ergon::plan {
 
@@ -35,7 +36,6 @@ class RowRefit {
     std::uint32_t before = 0;  // index into labels_
     std::uint32_t slot = 0;
   };
-  void time_all(const Choice& choice, double deadline_s);
   bool refit(std::uint32_t gpu, Choice& choice, double deadline_s, const Effort& effort);
   void windows(std::uint32_t gpu, double deadline_s, const Effort& effort);
   void thin(std::vector<Label>& labels, std::uint32_t most);
@@ -43,14 +43,9 @@ class RowRefit {
   const Problem& problem_;
   const Network& net_;
   std::vector<ClockChain> chains_;
-  std::vector<std::uint32_t> gpu_of_;
-  std::vector<std::uint32_t> in_begin_, out_begin_;
-  std::vector<std::uint32_t> in_, out_;  // indices into net_.waits
-  std::vector<std::uint32_t> order_;     // indices into row in the order of the problem
+  Schedule schedule_;
   std::vector<std::vector<double>> cost_, free_, hub_;  // by gpu, by slot / by slot / by position
   std::vector<double> pack_price_, switch_price_;       // by index into row
-  std::vector<double> early_start_, early_end_, late_start_, late_end_, duration_;
-  std::vector<char> changed_;  // by index into row: a change of clock before it
   std::vector<double> release_, due_;
   std::vector<Label> labels_, hub_labels_, fresh_;
   std::vector<std::vector<Label>> at_, next_at_;  // by rank of slot
