@@ -19,30 +19,6 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// A flow of value 1 that uses every arc: each node hands on what it gets in equal parts.
-std::vector<double> spread_flow(const Network& net) {
-  std::vector<std::uint32_t> open(net.nodes, 0);
-  std::vector<std::vector<std::uint32_t>> out(net.nodes);
-  for (std::uint32_t a = 0; a < net.arcs.size(); ++a) {
-    ++open[net.arcs[a].head];
-    out[net.arcs[a].tail].push_back(a);
-  }
-  std::vector<double> amount(net.nodes, 0.0);
-  std::vector<double> flow(net.arcs.size(), 0.0);
-  amount[Network::kBegin] = 1;
-  std::vector<std::uint32_t> ready = {Network::kBegin};
-  while (!ready.empty()) {
-    const std::uint32_t v = ready.back();
-    ready.pop_back();
-    for (const std::uint32_t a : out[v]) {
-      flow[a] = amount[v] / static_cast<double>(out[v].size());
-      amount[net.arcs[a].head] += flow[a];
-      if (--open[net.arcs[a].head] == 0) ready.push_back(net.arcs[a].head);
-    }
-  }
-  return flow;
-}
-
 }  // namespace
 
 PriceSearch::PriceSearch(const Problem& problem, const Network& net)
@@ -59,27 +35,45 @@ PriceSearch::PriceSearch(const Problem& problem, const Network& net)
     v->assign(arcs_ + 1, 0.0);
   when_.assign(net.nodes, 0.0);
   node_.assign(net.nodes, 0.0);
+  out_.resize(net.nodes);
+  std::vector<std::uint32_t> open(net.nodes, 0);
+  for (std::uint32_t a = 0; a < arcs_; ++a) {
+    ++open[head_[a]];
+    out_[tail_[a]].push_back(a);
+  }
+  order_.push_back(Network::kBegin);
+  for (std::size_t k = 0; k < order_.size(); ++k)
+    for (const std::uint32_t a : out_[order_[k]])
+      if (--open[head_[a]] == 0) order_.push_back(head_[a]);
+}
+
+// Makes a flow exact: each node hands on what it gets, in the proportions of `flow`.
+void PriceSearch::conserve(std::span<double> flow) {
+  std::ranges::fill(node_, 0.0);
+  for (const std::uint32_t v : order_) {
+    double leaves = 0;
+    for (const std::uint32_t a : out_[v]) leaves += flow[a];
+    if (v == Network::kBegin) node_[v] = leaves;
+    const double scale = leaves > 0 ? node_[v] / leaves : 0.0;
+    for (const std::uint32_t a : out_[v]) {
+      flow[a] = leaves > 0 ? flow[a] * scale : node_[v] / static_cast<double>(out_[v].size());
+      node_[head_[a]] += flow[a];
+    }
+  }
+  flow[arcs_] = node_[Network::kEnd] - net_.idle_w;
 }
 
 void PriceSearch::start(std::span<const double> prices, double deadline_s) {
   deadline_s_ = deadline_s;
+  std::vector<double> spread(arcs_ + 1, 0.0);  // uses every arc, in equal parts at each node
+  for (const std::uint32_t a : out_[Network::kBegin]) spread[a] = 1 / static_cast<double>(out_[Network::kBegin].size());
+  conserve(spread);
   double value = 0;
-  for (std::uint32_t a = 0; a < arcs_; ++a)
-    if (tail_[a] == Network::kBegin) value += prices[a];
-  const std::vector<double> spread = spread_flow(net_);
-  value = std::max(value, net_.idle_w * 1.02 + 1e-3);
+  for (const std::uint32_t a : out_[Network::kBegin]) value += prices[a];
   constexpr double kMix = 0.1;
-  double sum = 0;
-  for (std::uint32_t a = 0; a < arcs_; ++a) {
-    flow_[a] = (1 - kMix) * prices[a] + kMix * value * spread[a];
-    if (tail_[a] == Network::kBegin) sum += flow_[a];
-  }
-  if (sum < net_.idle_w * 1.01) {  // too little for the makespan's own price
-    const double more = net_.idle_w * 1.01 - sum;
-    for (std::uint32_t a = 0; a < arcs_; ++a) flow_[a] += more * spread[a];
-    sum += more;
-  }
-  flow_[arcs_] = sum - net_.idle_w;
+  const double more = std::max(kMix * value, net_.idle_w * 1.01 + 1e-3 - (1 - kMix) * value);
+  for (std::uint32_t a = 0; a < arcs_; ++a) flow_[a] = (1 - kMix) * prices[a] + more * spread[a];
+  conserve(flow_);
 }
 
 // length_ and spread_ at `flow`; returns the soft minimum.
@@ -149,6 +143,7 @@ void PriceSearch::walk(const Level& level, int steps) {
       break;
     }
     flow_.swap(trial_);
+    conserve(flow_);
   }
 }
 

@@ -42,6 +42,7 @@ class PriceSearch {
   double evaluate(std::span<const double> flow, const Level& level);
   void newton_direction(const Level& level);
   void hessian_times(std::span<const double> v, const Level& level);
+  void conserve(std::span<double> flow);
   double precondition(std::span<const double> residual);
 
   const Problem& problem_;
@@ -50,6 +51,8 @@ class PriceSearch {
   std::vector<SoftChain> soft_;
   std::uint32_t arcs_ = 0;  // of the network; one more leads from the end back to the beginning
   std::vector<std::uint32_t> tail_, head_;
+  std::vector<std::uint32_t> order_;             // nodes, each after all that lead to it
+  std::vector<std::vector<std::uint32_t>> out_;  // arcs by tail
   NetworkLaplace laplace_;
   double deadline_s_ = 0;
   std::vector<double> flow_, gradient_, curvature_, direction_;

@@ -106,7 +106,7 @@ double SoftChain::forward(std::span<const double> switch_price, double temperatu
     } else {
       const double cost = chain_.switching.energy_j + switch_price[i] * chain_.switching.time_s;
       // A floor keeps far states reachable in floating point; it only tints the search.
-      const double leap = std::max(exp_of(-std::max(cost, 0.0) / temperature_j), 1e-200);
+      const double leap = std::max(exp_of(-std::max(cost, 0.0) / temperature_j), 1e-290);
       keep_[i] = 1 - leap;
       leap_[i] = leap;
       if (straight_[i] != 0) {
