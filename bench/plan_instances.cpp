@@ -44,7 +44,8 @@ struct Response {
   double dynamic_w = 0;  // at the top clock
 };
 
-std::vector<Option> options_of(const Response& r, std::uint32_t clocks, double noise, Random& random) {
+std::vector<Option> options_of(const Response& r, std::uint32_t clocks, double noise,
+                               Random& random) {
   std::vector<Option> out;
   for (std::uint32_t k = 0; k < clocks; ++k) {
     const double f = kLowHz + (kTopHz - kLowHz) * (k + 1.0) / clocks;
@@ -80,7 +81,10 @@ struct Builder {
   }
   std::uint32_t add(std::uint32_t gpu, std::vector<Option> options) {
     const auto index = static_cast<std::uint32_t>(problem.packs.size());
-    problem.packs.push_back({std::to_string(gpu) + "." + std::to_string(rows[gpu].size()), gpu, {}, std::move(options)});
+    problem.packs.push_back({std::to_string(gpu) + "." + std::to_string(rows[gpu].size()),
+                             gpu,
+                             {},
+                             std::move(options)});
     rows[gpu].push_back(index);
     return index;
   }
@@ -179,7 +183,8 @@ std::vector<Step> one_f_one_b(std::uint32_t stage, std::uint32_t stages, std::ui
 
 // Lists the packs of all stages so that each follows what it waits for.
 template <class MakeOptions>
-void add_pipeline(Builder& b, std::uint32_t stages, std::uint32_t batches, double lag_s, MakeOptions options) {
+void add_pipeline(Builder& b, std::uint32_t stages, std::uint32_t batches, double lag_s,
+                  MakeOptions options) {
   std::vector<std::vector<Step>> todo(stages);
   for (std::uint32_t s = 0; s < stages; ++s) todo[s] = one_f_one_b(s, stages, batches);
   std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::uint32_t> done;
@@ -205,8 +210,9 @@ void add_pipeline(Builder& b, std::uint32_t stages, std::uint32_t batches, doubl
 }  // namespace
 
 const std::vector<std::string>& families() {
-  static const std::vector<std::string> kAll = {"chain",      "allreduce", "barrier", "pipeline", "neighbours",
-                                                "random", "uneven", "equal", "noisy", "lockstep"};
+  static const std::vector<std::string> kAll = {"chain",      "allreduce", "barrier", "pipeline",
+                                                "neighbours", "random",    "uneven",  "equal",
+                                                "noisy",      "lockstep"};
   return kAll;
 }
 
@@ -223,7 +229,8 @@ Problem make_instance(const Spec& spec) {
   return std::move(b.problem);
 }
 
-Problem make_pipeline(std::uint32_t stages, std::uint32_t microbatches, std::uint32_t clocks, std::uint64_t seed) {
+Problem make_pipeline(std::uint32_t stages, std::uint32_t microbatches, std::uint32_t clocks,
+                      std::uint64_t seed) {
   Spec spec;
   spec.gpus = stages;
   Builder b(spec);
@@ -245,7 +252,8 @@ Problem make_pipeline(std::uint32_t stages, std::uint32_t microbatches, std::uin
       curves.push_back(std::move(options));
     }
   }
-  add_pipeline(b, stages, microbatches, 0, [&](std::uint32_t s, bool forward) { return curves[2 * s + (forward ? 0 : 1)]; });
+  add_pipeline(b, stages, microbatches, 0,
+               [&](std::uint32_t s, bool forward) { return curves[2 * s + (forward ? 0 : 1)]; });
   return std::move(b.problem);
 }
 

@@ -38,9 +38,8 @@ class EdgeFilter {
     for (const Edge& e : all) {
       const bool own = e.from >= net_.row_begin[pack.gpu] && e.from < at;
       if (own && implied(e, {at - 1, 0})) continue;
-      const bool known = std::ranges::any_of(kept, [&](const Edge& k) {
-        return same_row(problem, k.from, e.from) && implied(e, k);
-      });
+      const bool known = std::ranges::any_of(
+          kept, [&](const Edge& k) { return same_row(problem, k.from, e.from) && implied(e, k); });
       if (!known) kept.push_back(e);
     }
     return kept;
@@ -52,7 +51,8 @@ class EdgeFilter {
   }
   // `by` leaves no earlier than `e` on the same row, whatever the clocks between them.
   bool implied(const Edge& e, const Edge& by) const {
-    return by.from >= e.from && by.lag_s + (least_before_[by.from + 1] - least_before_[e.from + 1]) >= e.lag_s;
+    return by.from >= e.from &&
+           by.lag_s + (least_before_[by.from + 1] - least_before_[e.from + 1]) >= e.lag_s;
   }
 
   const Network& net_;

@@ -1,4 +1,5 @@
-// The packs of all GPUs as a network of event times, with everything contracted that no edge looks at.
+// The packs of all GPUs as a network of event times, with everything contracted that no edge looks
+// at.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -36,11 +37,11 @@ struct Network {
   std::vector<std::uint32_t> row;        ///< packs of GPU 0 in order, then of GPU 1, ...
   std::vector<std::uint32_t> row_begin;  ///< per GPU the index into row, and one more
   std::vector<std::uint32_t> pack_arc;   ///< by index into row
-  /// By index into row: the arc that a clock change before the pack lengthens; for the first pack of
-  /// a GPU the arc that the change at the end of a repeating step lengthens.
+  /// By index into row: the arc that a clock change before the pack lengthens; for the first pack
+  /// of a GPU the arc that the change at the end of a repeating step lengthens.
   std::vector<std::uint32_t> switch_arc;
-  std::vector<Wait> waits;                ///< in ascending order of `to`
-  double idle_w = 0;  ///< of all GPUs together: the price of the makespan itself
+  std::vector<Wait> waits;  ///< in ascending order of `to`
+  double idle_w = 0;        ///< of all GPUs together: the price of the makespan itself
 };
 
 /// Leaves out edges that others imply whatever the clocks are.

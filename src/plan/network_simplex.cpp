@@ -1,5 +1,5 @@
-// Network simplex with convex piecewise linear arc costs. Dantzig's tree pivots with block pricing; leaving arcs by
-// Cunningham's rule, so that degenerate pivots cannot cycle.
+// Network simplex with convex piecewise linear arc costs. Dantzig's tree pivots with block pricing;
+// leaving arcs by Cunningham's rule, so that degenerate pivots cannot cycle.
 #include "network_simplex.hpp"
 
 #include <algorithm>
@@ -39,7 +39,9 @@ Hulls make_hulls(const Problem& problem, const Network& net) {
         const Corner& a = hull[hull.size() - 2];
         const Corner& b = hull.back();
         // b is a corner only where the slope from a to b is steeper than from b to c.
-        if ((a.energy_j - b.energy_j) * (c.time_s - b.time_s) > (b.energy_j - c.energy_j) * (b.time_s - a.time_s)) break;
+        if ((a.energy_j - b.energy_j) * (c.time_s - b.time_s) >
+            (b.energy_j - c.energy_j) * (b.time_s - a.time_s))
+          break;
         hull.pop_back();
       }
       hull.push_back(c);
@@ -76,7 +78,8 @@ NetworkSimplex::NetworkSimplex(const Network& net, const Hulls& hulls) {
   };
   for (std::uint32_t i = 0; i + 1 < hulls.begin.size(); ++i) {
     longest += hulls.corners[hulls.begin[i]].time_s;
-    for (std::uint32_t c = hulls.begin[i] + 1; c < hulls.begin[i + 1]; ++c) steepest = std::max(steepest, slope(c));
+    for (std::uint32_t c = hulls.begin[i] + 1; c < hulls.begin[i + 1]; ++c)
+      steepest = std::max(steepest, slope(c));
   }
   for (const Network::Arc& a : net.arcs) longest += a.lag_s;
   time_unit_ = longest > 0 ? std::ldexp(longest, -kTimeBits) : 1;
@@ -91,7 +94,8 @@ NetworkSimplex::NetworkSimplex(const Network& net, const Hulls& hulls) {
     steps.clear();
     for (std::uint32_t i = a.first; i < a.last; ++i) {
       time += in_time(hulls.corners[hulls.begin[i]].time_s);
-      for (std::uint32_t c = hulls.begin[i] + 1; c < hulls.begin[i + 1]; ++c) steps.push_back({slope(c), i, c});
+      for (std::uint32_t c = hulls.begin[i] + 1; c < hulls.begin[i + 1]; ++c)
+        steps.push_back({slope(c), i, c});
     }
     std::ranges::stable_sort(steps, {}, &Step::price);
     time_.push_back(time);
@@ -128,11 +132,13 @@ NetworkSimplex::NetworkSimplex(const Network& net, const Hulls& hulls) {
   in_tree_.assign(arcs_, 0);
   fast_.resize(arcs_);
   slow_.resize(arcs_);
-  block_ = std::max<std::uint32_t>(10, static_cast<std::uint32_t>(std::sqrt(static_cast<double>(arcs_)) * 1.5));
+  block_ = std::max<std::uint32_t>(
+      10, static_cast<std::uint32_t>(std::sqrt(static_cast<double>(arcs_)) * 1.5));
   build_tree(net.nodes);
 }
 
-// Every node hangs on the arc of its longest way to the end, all packs at their slowest, all prices zero.
+// Every node hangs on the arc of its longest way to the end, all packs at their slowest, all prices
+// zero.
 void NetworkSimplex::build_tree(std::uint32_t nodes) {
   when_.assign(nodes, 0);
   parent_.assign(nodes, kNone);
@@ -183,8 +189,10 @@ void NetworkSimplex::link(std::uint32_t node, std::uint32_t parent) {
 }
 
 void NetworkSimplex::unlink(std::uint32_t node) {
-  if (prev_[node] != kNone) next_[prev_[node]] = next_[node];
-  else child_[parent_[node]] = next_[node];
+  if (prev_[node] != kNone)
+    next_[prev_[node]] = next_[node];
+  else
+    child_[parent_[node]] = next_[node];
   if (next_[node] != kNone) prev_[next_[node]] = prev_[node];
 }
 
@@ -242,7 +250,9 @@ bool NetworkSimplex::pivot() {
     }
   }
 
-  const auto end_of = [&](std::uint32_t e, std::uint32_t p) { return p + 1 == piece_begin_[e + 1] ? kMuch : brk_[p + 1]; };
+  const auto end_of = [&](std::uint32_t e, std::uint32_t p) {
+    return p + 1 == piece_begin_[e + 1] ? kMuch : brk_[p + 1];
+  };
   // Room on a tree arc until its next break point.
   const auto room = [&](std::uint32_t e, bool rises) {
     const std::uint32_t p = piece_begin_[e] + piece_[e];
@@ -355,7 +365,9 @@ bool NetworkSimplex::solve(double deadline_s) {
   return true;
 }
 
-double NetworkSimplex::price(std::uint32_t arc) const { return static_cast<double>(flow_[arc]) * price_unit_; }
+double NetworkSimplex::price(std::uint32_t arc) const {
+  return static_cast<double>(flow_[arc]) * price_unit_;
+}
 
 double NetworkSimplex::node_time(std::uint32_t node) const {
   return static_cast<double>(when_[node] - when_[Network::kBegin]) * time_unit_;
@@ -367,11 +379,13 @@ NetworkSimplex::Cut NetworkSimplex::cut(std::uint32_t arc) const {
   const Int window = when_[head_[arc]] - when_[tail_[arc]];
   if (window <= time_[at]) return {piece_[arc], 0};
   if (window >= time_[at - 1]) return {piece_[arc] - 1, 0};
-  return {piece_[arc] - 1, static_cast<double>(time_[at - 1] - window) / static_cast<double>(time_[at - 1] - time_[at])};
+  return {piece_[arc] - 1, static_cast<double>(time_[at - 1] - window) /
+                               static_cast<double>(time_[at - 1] - time_[at])};
 }
 
 std::span<const std::uint32_t> NetworkSimplex::steps(std::uint32_t arc) const {
-  return std::span(step_pack_).subspan(piece_begin_[arc] + 1, piece_begin_[arc + 1] - piece_begin_[arc] - 1);
+  return std::span(step_pack_)
+      .subspan(piece_begin_[arc] + 1, piece_begin_[arc + 1] - piece_begin_[arc] - 1);
 }
 
 void NetworkSimplex::fix(std::uint32_t row_index, double time_s) {
@@ -389,7 +403,8 @@ void NetworkSimplex::unfix() {
 void NetworkSimplex::settle_times(std::uint32_t arc) {
   Int time = lags_[arc];
   for (std::uint32_t i = first_[arc]; i < last_[arc]; ++i)
-    time += fixed_time_[i] < 0 ? slow_time_[i] : static_cast<Int>(std::llround(fixed_time_[i] / time_unit_));
+    time += fixed_time_[i] < 0 ? slow_time_[i]
+                               : static_cast<Int>(std::llround(fixed_time_[i] / time_unit_));
   const std::uint32_t begin = piece_begin_[arc];
   time_[begin] = time;
   for (std::uint32_t p = begin + 1; p < piece_begin_[arc + 1]; ++p) {

@@ -1,4 +1,5 @@
-// Least-energy times of a network without switch cost: the dual, a min-cost flow with convex piecewise linear costs.
+// Least-energy times of a network without switch cost: the dual, a min-cost flow with convex
+// piecewise linear costs.
 #pragma once
 #include <cstdint>
 #include <span>

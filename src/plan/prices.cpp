@@ -11,7 +11,8 @@ namespace ergon::plan {
 
 PricedBound::PricedBound(const Problem& problem, const Network& net)
     : problem_(problem), net_(net), cheapest_(problem.packs.size(), 0) {
-  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) chains_.push_back(make_clock_chain(problem, g));
+  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g)
+    chains_.push_back(make_clock_chain(problem, g));
   for (const ClockChain& chain : chains_) dps_.emplace_back(chain);
 }
 
@@ -56,7 +57,8 @@ double PricedBound::bound(std::span<const double> prices, double deadline_s) {
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t slot = path.slots[i];
       cheapest_[net_.row[first + i]] = chains_[g].option[slot];
-      size += std::abs(chains_[g].energy_j[slot]) + (idle + std::abs(pack_price_[i])) * chains_[g].time_s[slot];
+      size += std::abs(chains_[g].energy_j[slot]) +
+              (idle + std::abs(pack_price_[i])) * chains_[g].time_s[slot];
     }
   }
   constexpr double kUnit = std::numeric_limits<double>::epsilon();

@@ -28,10 +28,11 @@ PriceSearch::PriceSearch(const Problem& problem, const Network& net)
       tail_(ends_of(net, true)),
       head_(ends_of(net, false)),
       laplace_(net.nodes, tail_, head_) {
-  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) chains_.push_back(make_clock_chain(problem, g));
+  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g)
+    chains_.push_back(make_clock_chain(problem, g));
   for (const ClockChain& chain : chains_) soft_.emplace_back(chain);
-  for (auto* v : {&flow_, &gradient_, &curvature_, &direction_, &length_, &spread_, &trial_, &base_length_, &residual_,
-                  &search_, &product_, &solved_})
+  for (auto* v : {&flow_, &gradient_, &curvature_, &direction_, &length_, &spread_, &trial_,
+                  &base_length_, &residual_, &search_, &product_, &solved_})
     v->assign(arcs_ + 1, 0.0);
   when_.assign(net.nodes, 0.0);
   node_.assign(net.nodes, 0.0);
@@ -66,7 +67,8 @@ void PriceSearch::conserve(std::span<double> flow) {
 void PriceSearch::start(std::span<const double> prices, double deadline_s) {
   deadline_s_ = deadline_s;
   std::vector<double> spread(arcs_ + 1, 0.0);  // uses every arc, in equal parts at each node
-  for (const std::uint32_t a : out_[Network::kBegin]) spread[a] = 1 / static_cast<double>(out_[Network::kBegin].size());
+  for (const std::uint32_t a : out_[Network::kBegin])
+    spread[a] = 1 / static_cast<double>(out_[Network::kBegin].size());
   conserve(spread);
   double value = 0;
   for (const std::uint32_t a : out_[Network::kBegin]) value += prices[a];
@@ -99,7 +101,8 @@ double PriceSearch::evaluate_lengths(std::span<const double> flow, const Level& 
       length_[net_.pack_arc[first + i]] += soft_[g].time()[i];
       spread_[net_.pack_arc[first + i]] += soft_[g].variance()[i] / level.temperature_j;
       length_[net_.switch_arc[first + i]] += change * tau;
-      spread_[net_.switch_arc[first + i]] += change * (1 - change) * tau * tau / level.temperature_j;
+      spread_[net_.switch_arc[first + i]] +=
+          change * (1 - change) * tau * tau / level.temperature_j;
     }
   }
   return soft;
@@ -177,7 +180,8 @@ void PriceSearch::newton_direction(const Level& level) {
   }
 }
 
-// solved_ = the circulation that is best for `residual` under the diagonal curvature; returns their product.
+// solved_ = the circulation that is best for `residual` under the diagonal curvature; returns their
+// product.
 double PriceSearch::precondition(std::span<const double> residual) {
   std::ranges::fill(node_, 0.0);
   for (std::uint32_t a = 0; a <= arcs_; ++a) {
@@ -205,7 +209,8 @@ void PriceSearch::hessian_times(std::span<const double> v, const Level& level) {
   for (std::uint32_t a = 0; a <= arcs_; ++a) trial_[a] = flow_[a] + scale * v[a];
   evaluate_lengths(trial_, level);
   for (std::uint32_t a = 0; a < arcs_; ++a)
-    product_[a] = -(length_[a] - base_length_[a]) / scale + level.barrier_j / (flow_[a] * flow_[a]) * v[a];
+    product_[a] =
+        -(length_[a] - base_length_[a]) / scale + level.barrier_j / (flow_[a] * flow_[a]) * v[a];
   product_[arcs_] = level.barrier_j / (flow_[arcs_] * flow_[arcs_]) * v[arcs_];
 }
 

@@ -1,4 +1,5 @@
-// Good prices of time where changes of clock cost something: an interior-point walk on the smoothed dual.
+// Good prices of time where changes of clock cost something: an interior-point walk on the smoothed
+// dual.
 #pragma once
 #include <cstdint>
 #include <span>

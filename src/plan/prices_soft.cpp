@@ -1,5 +1,6 @@
-// Forward and backward sums over (pack, clock). A change of clock costs the same from any clock to any other, so one
-// sum over all clocks (the hub) carries all changes and a position takes time linear in its clocks.
+// Forward and backward sums over (pack, clock). A change of clock costs the same from any clock to
+// any other, so one sum over all clocks (the hub) carries all changes and a position takes time
+// linear in its clocks.
 #include "prices_soft.hpp"
 
 #include <algorithm>
@@ -10,13 +11,15 @@
 namespace ergon::plan {
 namespace {
 
-// exp(x) for x <= 0 in a form that compilers turn into vector code; relative error below 1e-13, 0 below -700.
+// exp(x) for x <= 0 in a form that compilers turn into vector code; relative error below 1e-13, 0
+// below -700.
 inline double exp_of(double x) {
   constexpr double kShift = 0x1.8p52;
   const double clamped = std::max(x, -700.0);
   const double k = clamped * 1.4426950408889634 + kShift;
   const double rounded = k - kShift;
-  const double r = (clamped - rounded * 6.93147180369123816490e-01) - rounded * 1.90821492927058770002e-10;
+  const double r =
+      (clamped - rounded * 6.93147180369123816490e-01) - rounded * 1.90821492927058770002e-10;
   double p = 1.0 / 6227020800.0;
   p = p * r + 1.0 / 479001600.0;
   p = p * r + 1.0 / 39916800.0;
@@ -57,7 +60,8 @@ SoftChain::SoftChain(const ClockChain& chain)
     const std::uint32_t width = chain.first[i + 1] - first;
     widest = std::max<std::size_t>(widest, width);
     bool straight = i > 0 && chain.first[i] - chain.first[i - 1] == width;
-    for (std::uint32_t k = 0; straight && k < width; ++k) straight = chain.before[first + k] == chain.first[i - 1] + k;
+    for (std::uint32_t k = 0; straight && k < width; ++k)
+      straight = chain.before[first + k] == chain.first[i - 1] + k;
     straight_[i] = straight ? 1 : 0;
   }
   after_.resize(widest);
@@ -111,7 +115,8 @@ double SoftChain::forward(std::span<const double> switch_price, double temperatu
       leap_[i] = leap;
       if (straight_[i] != 0) {
         const double* before = ahead_.data() + chain_.first[i - 1];
-        for (std::uint32_t k = 0; k < width; ++k) ahead[k] = weight[k] * (keep_[i] * before[k] + leap);
+        for (std::uint32_t k = 0; k < width; ++k)
+          ahead[k] = weight[k] * (keep_[i] * before[k] + leap);
       } else {
         for (std::uint32_t k = 0; k < width; ++k) {
           const std::uint32_t b = chain_.before[first + k];

@@ -1,4 +1,5 @@
-// Cheapest clocks of one GPU, smoothed: all plans of the chain weighted by exp(-cost / temperature).
+// Cheapest clocks of one GPU, smoothed: all plans of the chain weighted by exp(-cost /
+// temperature).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +20,8 @@ class SoftChain {
   /// Soft minimum (J) over all plans of
   ///   sum energy_i + pack_price[i] * time_i + sum over changes (energy + switch_price[i] * time);
   /// at least the true minimum less temperature_j x log(number of plans), at most the true minimum.
-  double solve(std::span<const double> pack_price, std::span<const double> switch_price, double temperature_j);
+  double solve(std::span<const double> pack_price, std::span<const double> switch_price,
+               double temperature_j);
 
   /// Of the last solve(), by position: expected time, its variance, chance of a change before.
   [[nodiscard]] std::span<const double> time() const { return mean_; }

@@ -32,7 +32,8 @@ SlackFiller::SlackFiller(const Problem& problem) : problem_(problem) {
       return a.time_s != b.time_s ? a.time_s < b.time_s : a.energy_j < b.energy_j;
     });
     for (const Way& w : sorted)
-      if (ways_.size() == way_begin_.back() || w.energy_j < ways_.back().energy_j) ways_.push_back(w);
+      if (ways_.size() == way_begin_.back() || w.energy_j < ways_.back().energy_j)
+        ways_.push_back(w);
     way_begin_.push_back(static_cast<std::uint32_t>(ways_.size()));
   }
   out_begin_.assign(n + 1, 0);
@@ -40,17 +41,23 @@ SlackFiller::SlackFiller(const Problem& problem) : problem_(problem) {
   out_.resize(in_.size());
   std::vector<std::uint32_t> fill(out_begin_.begin(), out_begin_.end() - 1);
   for (std::uint32_t i = 0; i < n; ++i)
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) out_[fill[in_[e].pack]++] = {i, in_[e].lag_s};
+    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e)
+      out_[fill[in_[e].pack]++] = {i, in_[e].lag_s};
   early_.resize(n);
   late_.resize(n);
 }
 
-std::uint32_t SlackFiller::best_way(std::uint32_t pack, double price, double window_s, std::uint32_t option) const {
+std::uint32_t SlackFiller::best_way(std::uint32_t pack, double price, double window_s,
+                                    std::uint32_t option) const {
   // Ties stay as they are: moving all of them at once would upset the balance.
   const Option& now = problem_.packs[pack].options[option];
-  const double own = now.energy_j - problem_.gpus[problem_.packs[pack].gpu].idle_power_w * now.time_s + price * now.time_s;
-  double best = now.time_s <= window_s ? own - 1e-12 * std::abs(own) : std::numeric_limits<double>::infinity();
-  for (std::uint32_t w = way_begin_[pack]; w < way_begin_[pack + 1] && ways_[w].time_s <= window_s; ++w) {
+  const double own = now.energy_j -
+                     problem_.gpus[problem_.packs[pack].gpu].idle_power_w * now.time_s +
+                     price * now.time_s;
+  double best = now.time_s <= window_s ? own - 1e-12 * std::abs(own)
+                                       : std::numeric_limits<double>::infinity();
+  for (std::uint32_t w = way_begin_[pack]; w < way_begin_[pack + 1] && ways_[w].time_s <= window_s;
+       ++w) {
     const double cost = ways_[w].energy_j + price * ways_[w].time_s;
     if (cost < best) {
       best = cost;
@@ -60,13 +67,14 @@ std::uint32_t SlackFiller::best_way(std::uint32_t pack, double price, double win
   return option;
 }
 
-void SlackFiller::sweep(Choice& choice, std::span<const double> price, double scale, double deadline_s,
-                        bool forwards) {
+void SlackFiller::sweep(Choice& choice, std::span<const double> price, double scale,
+                        double deadline_s, bool forwards) {
   const auto n = static_cast<std::uint32_t>(problem_.packs.size());
   const auto time = [&](std::uint32_t i) { return problem_.packs[i].options[choice[i]].time_s; };
   const auto start_after = [&](std::uint32_t i) {
     double start = 0;
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) start = std::max(start, early_[in_[e].pack] + in_[e].lag_s);
+    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e)
+      start = std::max(start, early_[in_[e].pack] + in_[e].lag_s);
     return start;
   };
   const auto end_before = [&](std::uint32_t i) {

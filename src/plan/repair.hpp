@@ -17,7 +17,8 @@ class SlackFiller {
   /// One pass over all packs, forwards or backwards: each takes the option that is cheapest at
   /// `price` (W, by pack) within the time that the others leave it until the deadline. A choice
   /// within the deadline stays within it.
-  void sweep(Choice& choice, std::span<const double> price, double scale, double deadline_s, bool forwards);
+  void sweep(Choice& choice, std::span<const double> price, double scale, double deadline_s,
+             bool forwards);
 
   /// Energy of options less idle power x time, the part that a choice decides at a given makespan.
   [[nodiscard]] double own_energy(std::span<const std::uint32_t> choice) const;
@@ -32,7 +33,8 @@ class SlackFiller {
     double energy_j = 0;
     std::uint32_t option = 0;
   };
-  [[nodiscard]] std::uint32_t best_way(std::uint32_t pack, double price, double window_s, std::uint32_t option) const;
+  [[nodiscard]] std::uint32_t best_way(std::uint32_t pack, double price, double window_s,
+                                       std::uint32_t option) const;
 
   const Problem& problem_;
   std::vector<std::uint32_t> in_begin_, out_begin_, way_begin_;

@@ -1,5 +1,5 @@
-// Simulated annealing over runs of one clock. Most moves are turned down by what they cost and by the time of the
-// packs they touch alone; only the rest times the whole graph.
+// Simulated annealing over runs of one clock. Most moves are turned down by what they cost and by
+// the time of the packs they touch alone; only the rest times the whole graph.
 #include "repair_anneal.hpp"
 
 #include <algorithm>
@@ -45,7 +45,8 @@ Anneal::Anneal(const Problem& problem, const Network& net) : problem_(problem), 
     const std::vector<double>& clocks = clocks_[gpu_of_[i]];
     for (std::uint32_t k = 0; k < pack.options.size(); ++k) {
       const Option& o = pack.options[k];
-      const auto c = static_cast<std::size_t>(std::ranges::lower_bound(clocks, o.clock_hz) - clocks.begin());
+      const auto c =
+          static_cast<std::size_t>(std::ranges::lower_bound(clocks, o.clock_hz) - clocks.begin());
       time_[table_[i] + c] = o.time_s;
       own_[table_[i] + c] = o.energy_j - problem.gpus[gpu_of_[i]].idle_power_w * o.time_s;
       option_[table_[i] + c] = k;
@@ -104,7 +105,8 @@ void Anneal::time_forward() {
     const std::uint32_t g = gpu_of_[i];
     double start = 0;
     if (i > net_.row_begin[g]) start = end_[i - 1] + (at_[i] != at_[i - 1] ? tau : 0.0);
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
+    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e)
+      start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
     end_[i] = start + slot_time(i, at_[i]);
   }
   take_makespan();
@@ -211,8 +213,10 @@ bool Anneal::runs_long_enough(std::uint32_t gpu) const {
   bool good = true;
   for (std::uint32_t i = low; i < high; ++i) {
     if (i > low && at_[i] != at_[i - 1]) {
-      if (first_run < 0) first_run = run;
-      else good = good && run >= shortest;
+      if (first_run < 0)
+        first_run = run;
+      else
+        good = good && run >= shortest;
       run = 0;
     }
     run += slot_time(i, at_[i]);
@@ -231,7 +235,8 @@ bool Anneal::consider(const Move& move, double bar) {
   const std::uint32_t c = move.clock;
   int changes = 0;
   double energy = 0;
-  if (move.from > low) changes += (at_[move.from - 1] != c) - (at_[move.from - 1] != at_[move.from]);
+  if (move.from > low)
+    changes += (at_[move.from - 1] != c) - (at_[move.from - 1] != at_[move.from]);
   if (move.to < high) changes += (at_[move.to] != c) - (at_[move.to] != at_[move.to - 1]);
   for (std::uint32_t r = move.from; r < move.to; ++r) {
     energy += own_[table_[r] + c] - own_[table_[r] + at_[r]];
@@ -261,7 +266,8 @@ bool Anneal::consider(const Move& move, double bar) {
   for (std::uint32_t r = move.from; r < move.to; ++r) {
     double start = previous;
     if (r == move.from && r > low && at_[r - 1] != c) start += tau;
-    for (std::uint32_t e = in_begin_[r]; e < in_begin_[r + 1]; ++e) start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
+    for (std::uint32_t e = in_begin_[r]; e < in_begin_[r + 1]; ++e)
+      start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
     previous = start + slot_time(r, c);
     for (std::uint32_t e = out_begin_[r]; e < out_begin_[r + 1]; ++e) {
       const std::uint32_t to = out_[e].pack;
@@ -269,10 +275,13 @@ bool Anneal::consider(const Move& move, double bar) {
     }
   }
   if (move.to < high)
-    makespan = std::max(makespan, previous + (at_[move.to] != c ? tau : 0.0) + slot_time(move.to, at_[move.to]) + tail_[move.to]);
+    makespan = std::max(makespan, previous + (at_[move.to] != c ? tau : 0.0) +
+                                      slot_time(move.to, at_[move.to]) + tail_[move.to]);
   else
     makespan = std::max(makespan, previous);
-  const auto cost_of = [&](double span) { return penalty_w_ * std::max(span - deadline_s_, 0.0) + net_.idle_w * span; };
+  const auto cost_of = [&](double span) {
+    return penalty_w_ * std::max(span - deadline_s_, 0.0) + net_.idle_w * span;
+  };
   const double now = cost_of(makespan_s_);
   if (energy + cost_of(std::max(makespan, makespan_s_ - gain)) - now > bar) return false;
 
@@ -352,7 +361,8 @@ void Anneal::tail_changed(const Move& move) {
     dirty_[p / 64] |= std::uint64_t{1} << (p % 64);
     words = std::max(words, p / 64 + 1);
   };
-  // The packs of the move, all that wait for them, and the last one, whose change may lead around the end.
+  // The packs of the move, all that wait for them, and the last one, whose change may lead around
+  // the end.
   for (std::uint32_t r = move.from > low ? move.from - 1 : low; r < move.to; ++r) {
     mark(r);
     for (std::uint32_t e = in_begin_[r]; e < in_begin_[r + 1]; ++e) mark(in_[e].pack);
@@ -380,7 +390,8 @@ Choice Anneal::run(const Choice& choice, const Cooling& cooling) {
     const Pack& pack = problem_.packs[net_.row[i]];
     const std::vector<double>& clocks = clocks_[gpu_of_[i]];
     at_[i] = static_cast<std::uint32_t>(
-        std::ranges::lower_bound(clocks, pack.options[choice[net_.row[i]]].clock_hz) - clocks.begin());
+        std::ranges::lower_bound(clocks, pack.options[choice[net_.row[i]]].clock_hz) -
+        clocks.begin());
   }
   time_forward();
   time_backward();
@@ -393,7 +404,8 @@ Choice Anneal::run(const Choice& choice, const Cooling& cooling) {
   Move move;
   for (std::uint64_t m = 0; m < cooling.moves; ++m) {
     if (!propose(move)) continue;
-    const double heat = cooling.from_j * std::exp(ratio * static_cast<double>(m) / static_cast<double>(cooling.moves));
+    const double heat = cooling.from_j * std::exp(ratio * static_cast<double>(m) /
+                                                  static_cast<double>(cooling.moves));
     const double bar = -heat * std::log(1 - random_.uniform());
     if (!consider(move, bar)) continue;
     if (makespan_s_ <= deadline_s_ && cost() < best_cost - 1e-9) {

@@ -25,7 +25,8 @@ class Anneal {
     std::uint64_t moves = 0;
     std::uint64_t seed = 1;
   };
-  /// Starts at `choice`; returns the best plan met within the deadline, or `choice` if there is none.
+  /// Starts at `choice`; returns the best plan met within the deadline, or `choice` if there is
+  /// none.
   Choice run(const Choice& choice, const Cooling& cooling);
 
   struct Counts {
@@ -43,7 +44,9 @@ class Anneal {
       return z ^ (z >> 31U);
     }
     double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((next() >> 32U) * n >> 32U); }
+    std::uint32_t below(std::uint32_t n) {
+      return static_cast<std::uint32_t>((next() >> 32U) * n >> 32U);
+    }
   };
   struct Move {
     std::uint32_t gpu = 0, from = 0, to = 0;  // indices into row
@@ -64,16 +67,21 @@ class Anneal {
   void take_makespan();
   [[nodiscard]] double tail_of(std::uint32_t i) const;
   [[nodiscard]] bool runs_long_enough(std::uint32_t gpu) const;
-  [[nodiscard]] double slot_time(std::uint32_t i, std::uint32_t clock) const { return time_[table_[i] + clock]; }
-  [[nodiscard]] bool listed(std::uint32_t i, std::uint32_t clock) const { return time_[table_[i] + clock] >= 0; }
+  [[nodiscard]] double slot_time(std::uint32_t i, std::uint32_t clock) const {
+    return time_[table_[i] + clock];
+  }
+  [[nodiscard]] bool listed(std::uint32_t i, std::uint32_t clock) const {
+    return time_[table_[i] + clock] >= 0;
+  }
 
   const Problem& problem_;
   const Network& net_;
   std::vector<std::uint32_t> gpu_of_, order_;
-  std::vector<std::vector<double>> clocks_;    // by gpu: all its clocks, ascending
-  std::vector<std::size_t> table_;             // by index into row: into the next four
-  std::vector<double> time_, own_;             // own_: energy less idle power x time; time_ < 0: not listed
-  std::vector<double> sum_own_, sum_priced_;   // by clock, sums over the packs of the gpu up to and with i
+  std::vector<std::vector<double>> clocks_;  // by gpu: all its clocks, ascending
+  std::vector<std::size_t> table_;           // by index into row: into the next four
+  std::vector<double> time_, own_;  // own_: energy less idle power x time; time_ < 0: not listed
+  std::vector<double> sum_own_,
+      sum_priced_;  // by clock, sums over the packs of the gpu up to and with i
   std::vector<std::uint32_t> option_;
   std::vector<std::uint32_t> in_begin_, out_begin_;
   std::vector<Wait> in_, out_;
@@ -82,12 +90,13 @@ class Anneal {
 
   Random random_;
   Counts counts_;
-  std::vector<std::uint32_t> at_;              // by index into row: clock
-  std::vector<double> end_, tail_;             // earliest end; longest way from the end of the pack to the end of all
+  std::vector<std::uint32_t> at_;  // by index into row: clock
+  std::vector<double> end_,
+      tail_;  // earliest end; longest way from the end of the pack to the end of all
   double makespan_s_ = 0;
-  double energy_j_ = 0;                        // without idle power x makespan
+  double energy_j_ = 0;  // without idle power x makespan
   std::vector<std::uint32_t> saved_;
-  std::vector<std::uint64_t> dirty_;           // a bit a pack, in the order of the problem
+  std::vector<std::uint64_t> dirty_;  // a bit a pack, in the order of the problem
   std::vector<std::pair<std::uint32_t, double>> undo_;
 };
 

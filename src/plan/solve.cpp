@@ -1,5 +1,8 @@
 // Which optimiser a problem gets.
+#include <algorithm>
+
 #include "chain.hpp"
+#include "coupled.hpp"
 #include "ergon/plan.hpp"
 #include "exact.hpp"
 
@@ -8,12 +11,27 @@ namespace {
 
 // Partial plans a pack for which a proof of optimality is worth the time.
 constexpr std::size_t kLabels = 100'000;
+constexpr std::size_t kProvable = 40;  // packs
 
 }  // namespace
 
 Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOptions& options) {
   if (is_chain(problem)) return solve_chain(problem, deadline_s, options);
-  return solve_exact(problem, deadline_s, kLabels);
+  // A proof where the packs are few; a certified gap elsewhere.
+  if (problem.packs.size() <= kProvable) {
+    auto proof = solve_exact(problem, deadline_s, kLabels);
+    if (!proof || (proof->optimal && !proof->choice.empty())) return proof;
+    auto found = solve_coupled(problem, deadline_s, options);
+    if (found) {
+      found->lower_bound_j = std::min(std::max(found->lower_bound_j, proof->lower_bound_j),
+                                      found->value.energy_j);
+      if (!proof->choice.empty() && proof->value.energy_j < found->value.energy_j) return proof;
+    } else if (!proof->choice.empty()) {
+      return proof;
+    }
+    return found;
+  }
+  return solve_coupled(problem, deadline_s, options);
 }
 
 }  // namespace ergon::plan
