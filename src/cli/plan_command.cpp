@@ -121,24 +121,6 @@ plan::Bound bound_of(const Context& context) {
   return bound;
 }
 
-// Deadlines from the default clocks' time to that of the least energy.
-Result<std::vector<plan::FrontierPoint>> walk_frontier(const plan::Problem& problem,
-                                                       std::size_t count,
-                                                       const plan::Outcome& outcome) {
-  const double fastest = outcome.default_value.time_s;
-  ERGON_TRY(const plan::Solution least, plan::solve(problem, 100 * fastest, {.target_gap = 1e-3}));
-  const double slowest = std::max(least.value.time_s, fastest);
-  std::vector<plan::FrontierPoint> points;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
-    const double deadline = fastest + share * share * (slowest - fastest);
-    auto solution = plan::solve(problem, deadline, {.target_gap = 1e-3});
-    if (!solution) continue;
-    points.push_back({deadline, *std::move(solution)});
-  }
-  return points;
-}
-
 Result<int> plan_run(Context& context) {
   ERGON_TRY(Input input, load_input(context));
   const plan::Problem& problem = input.job ? input.job->packs.problem : input.problem;
@@ -158,7 +140,7 @@ Result<int> plan_run(Context& context) {
   if (context.enabled("frontier") || page) {
     context.stage("walking the frontier");
     constexpr std::size_t kPoints = 24;
-    ERGON_TRY(view.frontier, walk_frontier(problem, kPoints, outcome));
+    ERGON_TRY(view.frontier, plan::frontier(problem, kPoints, {.target_gap = 1e-3}));
   }
   context.origin_share(input.measured ? "measured" : "modelled", 1);
   ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));

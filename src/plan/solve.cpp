@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "chain.hpp"
+#include "coupled.hpp"
 #include "ergon/plan.hpp"
 #include "exact.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 // Partial plans a pack for which a proof of optimality is worth the time, and for all packs.
 constexpr std::size_t kLabels = 100'000;
-constexpr std::size_t kAllLabels = 4'000'000;
+constexpr std::size_t kProvable = 40;  // packs
 
 }  // namespace
 
@@ -22,12 +23,21 @@ Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOpt
   }
   if (problem.packs.empty()) return solve_exact(problem, deadline_s, 0);
   if (is_chain(problem)) return solve_chain(problem, deadline_s, options);
-  const std::size_t labels = std::min(kLabels, kAllLabels / problem.packs.size());
-  ERGON_TRY(Solution found, solve_exact(problem, deadline_s, labels));
-  if (!found.choice.empty()) return found;
-  return fail(Errc::kUnsupported,
-              "no plan was found for so many coupled packs, and none was ruled out",
-              "allow a later deadline");
+  // A proof where the packs are few; a certified gap elsewhere.
+  if (problem.packs.size() <= kProvable) {
+    auto proof = solve_exact(problem, deadline_s, kLabels);
+    if (!proof || (proof->optimal && !proof->choice.empty())) return proof;
+    auto found = solve_coupled(problem, deadline_s, options);
+    if (found) {
+      found->lower_bound_j = std::min(std::max(found->lower_bound_j, proof->lower_bound_j),
+                                      found->value.energy_j);
+      if (!proof->choice.empty() && proof->value.energy_j < found->value.energy_j) return proof;
+    } else if (!proof->choice.empty()) {
+      return proof;
+    }
+    return found;
+  }
+  return solve_coupled(problem, deadline_s, options);
 }
 
 }  // namespace ergon::plan

@@ -1,0 +1,252 @@
+// Bound by prices, plan by rounding (no switch cost) or annealing (switch cost).
+#include "coupled.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "evaluate.hpp"
+#include "infeasible.hpp"
+#include "network.hpp"
+#include "network_simplex.hpp"
+#include "prices.hpp"
+#include "prices_search.hpp"
+#include "repair.hpp"
+#include "repair_anneal.hpp"
+
+namespace ergon::plan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Bound and plan that agree to this are one figure.
+constexpr double kSame = 1e-9;
+
+Choice fastest_choice(const Problem& problem) {
+  Choice out;
+  for (const Pack& pack : problem.packs) {
+    const auto less = [](const Option& a, const Option& b) {
+      return a.time_s != b.time_s ? a.time_s < b.time_s : a.energy_j < b.energy_j;
+    };
+    out.push_back(static_cast<std::uint32_t>(std::ranges::min_element(pack.options, less) -
+                                             pack.options.begin()));
+  }
+  return out;
+}
+
+}  // namespace
+
+struct CoupledSolver::Parts {
+  const Problem& problem;
+  Network net;
+  Hulls hulls;
+  NetworkSimplex simplex;
+  PricedBound bound;
+  SlackFiller filler;
+  bool changes_cost;
+  std::optional<PriceSearch> search;
+  std::optional<Anneal> anneal;
+  Choice fastest;
+
+  explicit Parts(const Problem& p)
+      : problem(p),
+        net(make_network(p)),
+        hulls(make_hulls(p, net)),
+        simplex(net, hulls),
+        bound(p, net),
+        filler(p),
+        changes_cost(p.switching.time_s > 0 || p.switching.energy_j > 0 ||
+                     p.switching.min_run_s > 0),
+        fastest(fastest_choice(p)) {}
+
+  [[nodiscard]] bool meets(const Evaluation& value, double deadline_s) const {
+    return value.runs_long_enough && value.time_s <= latest_end(deadline_s);
+  }
+  std::vector<double> lp_prices() const {
+    std::vector<double> out;
+    for (std::uint32_t a = 0; a < net.arcs.size(); ++a) out.push_back(simplex.price(a));
+    return out;
+  }
+  Choice rounded() const;
+  Solution solve_free(double deadline_s);
+  std::optional<Solution> solve_changes(double deadline_s, const SolveOptions& options);
+  void consider(Solution& best, const Choice& choice, double deadline_s) const;
+  Choice one_clock_each() const;
+};
+
+// Every pack at its corner of the linear program, the faster one where it lies between two.
+Choice CoupledSolver::Parts::rounded() const {
+  Choice out(problem.packs.size(), 0);
+  std::vector<std::uint32_t> taken(net.row.size(), 0);
+  for (std::uint32_t a = 0; a < net.arcs.size(); ++a) {
+    const Network::Arc& arc = net.arcs[a];
+    if (arc.first == arc.last) continue;
+    const NetworkSimplex::Cut cut = simplex.cut(a);
+    const auto steps = simplex.steps(a);
+    const std::uint32_t full = cut.steps + (cut.share > 0 ? 1 : 0);
+    for (std::uint32_t s = 0; s < full; ++s) ++taken[steps[s]];
+    for (std::uint32_t i = arc.first; i < arc.last; ++i)
+      out[net.row[i]] = hulls.corners[hulls.begin[i] + taken[i]].option;
+  }
+  return out;
+}
+
+void CoupledSolver::Parts::consider(Solution& best, const Choice& choice, double deadline_s) const {
+  const Evaluation value = evaluate(problem, choice);
+  if (!meets(value, deadline_s)) return;
+  if (!best.choice.empty() && value.energy_j >= best.value.energy_j) return;
+  best.choice = choice;
+  best.value = value;
+}
+
+// The linear program has been solved for the deadline.
+Solution CoupledSolver::Parts::solve_free(double deadline_s) {
+  Solution best;
+  const std::vector<double> prices = lp_prices();
+  best.lower_bound_j = bound.bound(prices, deadline_s);
+  // Where the deadline has no price of its own the makespan of the program is the one to keep.
+  const double until = std::min(deadline_s, simplex.node_time(Network::kEnd));
+  std::vector<double> pack_price(problem.packs.size());
+  for (std::uint32_t i = 0; i < net.row.size(); ++i)
+    pack_price[net.row[i]] = prices[net.pack_arc[i]];
+  consider(best, fastest, deadline_s);
+  Choice choice = rounded();
+  consider(best, choice, deadline_s);
+  for (const double scale : {0.9, 0.7, 0.5, 0.3, 0.15, 0.0}) {
+    filler.sweep(choice, pack_price, scale, until, true);
+    filler.sweep(choice, pack_price, scale, until, false);
+    consider(best, choice, deadline_s);
+  }
+  return best;
+}
+
+// The top clock that all packs of a GPU list, where there is one.
+Choice CoupledSolver::Parts::one_clock_each() const {
+  Choice out = fastest;
+  for (std::size_t g = 0; g < problem.gpus.size(); ++g) {
+    const std::uint32_t first = net.row_begin[g];
+    const std::uint32_t last = net.row_begin[g + 1];
+    if (first == last) continue;
+    double best_time = kInfinity;
+    std::vector<std::uint32_t> trial(last - first);
+    for (const Option& o : problem.packs[net.row[first]].options) {
+      double time = 0;
+      bool all = true;
+      for (std::uint32_t i = first; i < last && all; ++i) {
+        const auto& options = problem.packs[net.row[i]].options;
+        const auto it = std::ranges::find(options, o.clock_hz, &Option::clock_hz);
+        all = it != options.end();
+        if (!all) break;
+        trial[i - first] = static_cast<std::uint32_t>(it - options.begin());
+        time += it->time_s;
+      }
+      if (!all || time >= best_time) continue;
+      best_time = time;
+      for (std::uint32_t i = first; i < last; ++i) out[net.row[i]] = trial[i - first];
+    }
+  }
+  return out;
+}
+
+std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
+                                                            const SolveOptions& options) {
+  if (!search) search.emplace(problem, net);
+  if (!anneal) anneal.emplace(problem, net);
+  Solution best;
+  best.lower_bound_j = -kInfinity;
+  std::vector<double> prices = lp_prices();
+  const auto try_prices = [&](std::span<const double> trial) {
+    const double value = bound.bound(trial, deadline_s);
+    if (value <= best.lower_bound_j) return;
+    best.lower_bound_j = value;
+    if (trial.data() != prices.data()) prices.assign(trial.begin(), trial.end());
+  };
+  try_prices(prices);
+  // Temperatures in proportion to what a pack costs.
+  double sum = problem.switching.energy_j;
+  for (std::uint32_t i = 0; i < fastest.size(); ++i)
+    sum += problem.packs[i].options[fastest[i]].energy_j;
+  const double unit =
+      std::max(sum / static_cast<double>(std::max<std::size_t>(fastest.size(), 1)), 1e-9);
+  search->start(std::vector<double>(prices), deadline_s);
+  double temperature = 0.05 * unit;
+  for (int level = 0; level < 10; ++level, temperature *= 0.7) {
+    search->walk({temperature, temperature * (level < 7 ? 0.1 : 0.03)}, 30);
+    try_prices(search->prices());
+  }
+
+  // The cheapest plan at raised prices that meets the deadline is where annealing starts.
+  consider(best, fastest, deadline_s);
+  consider(best, one_clock_each(), deadline_s);
+  if (const auto uniform = best_uniform(problem, deadline_s))
+    consider(best, uniform->choice, deadline_s);
+  std::vector<double> raised(prices);
+  Choice start;
+  for (double scale = 1; scale < 100; scale *= 1.2) {
+    for (std::size_t a = 0; a < raised.size(); ++a) raised[a] = scale * prices[a];
+    bound.bound(raised, deadline_s);
+    if (start.empty()) start = bound.cheapest();
+    const Choice& choice = bound.cheapest();
+    if (!meets(evaluate(problem, choice), deadline_s)) continue;
+    consider(best, choice, deadline_s);
+    break;
+  }
+  const auto gap = [&] {
+    return best.choice.empty()
+               ? kInfinity
+               : (best.value.energy_j - best.lower_bound_j) / std::max(best.lower_bound_j, 1e-300);
+  };
+  anneal->set_prices(prices, deadline_s);
+  const auto effort = static_cast<std::uint64_t>(std::max(options.effort, 1));
+  std::uint64_t moves = 500 * problem.packs.size() * effort;
+  for (std::uint64_t round = 1; round <= 2; ++round, moves *= 10) {
+    if (gap() <= std::max(options.target_gap, round == 1 ? 0.0 : 3e-3)) break;
+    const Choice& from = best.choice.empty() ? start : best.choice;
+    if (from.empty()) break;
+    consider(best, anneal->run(from, {0.06 * unit, 0.002 * unit, moves, round}), deadline_s);
+  }
+  if (best.choice.empty()) return std::nullopt;
+  return best;
+}
+
+CoupledSolver::CoupledSolver(const Problem& problem) : parts_(std::make_unique<Parts>(problem)) {}
+CoupledSolver::~CoupledSolver() = default;
+
+Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& options) {
+  Parts& p = *parts_;
+  if (p.problem.packs.empty()) return Solution{};
+  // Without switch cost the fastest plan is known.
+  const Evaluation fastest = evaluate(p.problem, p.fastest);
+  std::optional<Solution> found;
+  const bool possible = p.simplex.solve(std::max(deadline_s, 0.0));
+  if (!p.changes_cost && fastest.time_s <= latest_end(deadline_s)) {
+    found = p.solve_free(deadline_s);
+  } else if (p.changes_cost && possible) {
+    found = p.solve_changes(deadline_s, options);
+  }
+  if (!found) {
+    Evaluation nearest = fastest;
+    if (!nearest.runs_long_enough || p.changes_cost) {
+      const Evaluation one = evaluate(p.problem, p.one_clock_each());
+      if (one.runs_long_enough && (!nearest.runs_long_enough || one.time_s < nearest.time_s))
+        nearest = one;
+    }
+    if (!nearest.runs_long_enough) return fail(no_plan_at_all());
+    return fail(too_early(deadline_s, nearest));
+  }
+  // Rounding must not put the bound above a plan.
+  found->lower_bound_j = std::min(found->lower_bound_j, found->value.energy_j);
+  found->optimal =
+      found->value.energy_j - found->lower_bound_j <= kSame * std::abs(found->value.energy_j);
+  return *std::move(found);
+}
+
+Result<Solution> solve_coupled(const Problem& problem, double deadline_s,
+                               const SolveOptions& options) {
+  CoupledSolver solver(problem);
+  return solver.solve(deadline_s, options);
+}
+
+}  // namespace ergon::plan

@@ -1,0 +1,90 @@
+// Bounds and plans of the coupled solver against exhaustive search.
+#include "coupled.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "evaluate.hpp"
+#include "random_problem.hpp"
+
+namespace ergon::plan {
+namespace {
+
+struct Truth {
+  double energy_j = std::numeric_limits<double>::infinity();
+  double fastest_s = std::numeric_limits<double>::infinity();
+};
+
+Truth truth_of(const Problem& problem, double deadline_s) {
+  Truth out;
+  testing::for_each_choice(problem, [&](const Choice& choice) {
+    const Evaluation value = evaluate(problem, choice);
+    if (!value.runs_long_enough) return;
+    out.fastest_s = std::min(out.fastest_s, value.time_s);
+    if (value.time_s <= latest_end(deadline_s))
+      out.energy_j = std::min(out.energy_j, value.energy_j);
+  });
+  return out;
+}
+
+TEST(Coupled, BoundNeverExceedsTheOptimumAndThePlanIsFeasible) {
+  int solved = 0;
+  double worst = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Problem problem = testing::random_small(seed);
+    const Truth fastest = truth_of(problem, 0);
+    if (fastest.fastest_s == std::numeric_limits<double>::infinity()) continue;
+    for (const double slower : {1.0, 1.05, 1.3, 3.0}) {
+      const double deadline = fastest.fastest_s * slower;
+      const Truth truth = truth_of(problem, deadline);
+      const auto found = solve_coupled(problem, deadline, {});
+      if (!found) {
+        EXPECT_EQ(found.error().code, Errc::kInfeasible);
+        continue;
+      }
+      ++solved;
+      const Evaluation value = evaluate(problem, found->choice);
+      EXPECT_TRUE(value.runs_long_enough);
+      EXPECT_LE(value.time_s, latest_end(deadline));
+      EXPECT_EQ(value.energy_j, found->value.energy_j);
+      const double scale = std::max(1.0, std::abs(truth.energy_j));
+      EXPECT_LE(found->lower_bound_j, truth.energy_j + 1e-9 * scale) << "seed " << seed;
+      EXPECT_GE(found->value.energy_j, truth.energy_j - 1e-9 * scale) << "seed " << seed;
+      worst = std::max(worst, (found->value.energy_j - truth.energy_j) / scale);
+    }
+  }
+  EXPECT_GT(solved, 600);
+  RecordProperty("worst_excess", std::to_string(worst));
+}
+
+TEST(Coupled, SameInputSamePlan) {
+  const Problem problem = testing::random_small(7);
+  const double deadline = 2 * evaluate(problem, default_choice(problem)).time_s;
+  const auto a = solve_coupled(problem, deadline, {});
+  const auto b = solve_coupled(problem, deadline, {});
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->choice, b->choice);
+  EXPECT_EQ(a->lower_bound_j, b->lower_bound_j);
+}
+
+TEST(Frontier, EnergyFallsAsTheDeadlineGrows) {
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    const Problem problem = testing::random_small(seed);
+    const auto points = frontier(problem, 20, {});
+    if (!points) continue;
+    ASSERT_GE(points->size(), 20U);
+    for (std::size_t k = 0; k < points->size(); ++k) {
+      const Solution& s = (*points)[k].solution;
+      EXPECT_LE(s.value.time_s, latest_end((*points)[k].deadline_s));
+      EXPECT_LE(s.lower_bound_j, s.value.energy_j);
+      if (k > 0) {
+        EXPECT_LE(s.value.energy_j, (*points)[k - 1].solution.value.energy_j);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ergon::plan

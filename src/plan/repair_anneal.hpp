@@ -1,0 +1,103 @@
+// Better plans by many small changes: simulated annealing over runs of one clock.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "clock_chain.hpp"
+#include "network.hpp"
+
+namespace ergon::plan {
+
+/// Seeded and counted: the same input gives the same plan on every machine.
+class Anneal {
+ public:
+  /// Keeps references to both.
+  Anneal(const Problem& problem, const Network& net);
+
+  /// Prices (W, by arc) suggest clocks for a stretch of packs; they do not bind.
+  void set_prices(std::span<const double> prices, double deadline_s);
+
+  struct Cooling {
+    double from_j = 0.5;
+    double to_j = 0.01;
+    std::uint64_t moves = 0;
+    std::uint64_t seed = 1;
+  };
+  /// Starts at `choice`; returns the best plan met within the deadline, or `choice` if there is
+  /// none.
+  Choice run(const Choice& choice, const Cooling& cooling);
+
+  struct Counts {
+    std::uint64_t tried = 0, timed = 0, taken = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Random {
+    std::uint64_t state = 1;
+    std::uint64_t next() {
+      std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
+      z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+      z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+      return z ^ (z >> 31U);
+    }
+    double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
+    std::uint32_t below(std::uint32_t n) {
+      return static_cast<std::uint32_t>((next() >> 32U) * n >> 32U);
+    }
+  };
+  struct Move {
+    std::uint32_t gpu = 0, from = 0, to = 0;  // indices into row
+    std::uint32_t clock = 0;                  // of clocks_ of the gpu
+  };
+  struct Wait {
+    std::uint32_t pack = 0;  // index into row
+    double lag_s = 0;
+  };
+
+  bool propose(Move& move);
+  [[nodiscard]] std::uint32_t suggest(std::uint32_t gpu, std::uint32_t from, std::uint32_t to);
+  bool consider(const Move& move, double bar);
+  void time_forward();
+  void time_backward();
+  void time_changed(const Move& move);
+  void tail_changed(const Move& move);
+  void take_makespan();
+  [[nodiscard]] double tail_of(std::uint32_t i) const;
+  [[nodiscard]] bool runs_long_enough(std::uint32_t gpu) const;
+  [[nodiscard]] double slot_time(std::uint32_t i, std::uint32_t clock) const {
+    return time_[table_[i] + clock];
+  }
+  [[nodiscard]] bool listed(std::uint32_t i, std::uint32_t clock) const {
+    return time_[table_[i] + clock] >= 0;
+  }
+
+  const Problem& problem_;
+  const Network& net_;
+  std::vector<std::uint32_t> gpu_of_, order_;
+  std::vector<std::vector<double>> clocks_;  // by gpu: all its clocks, ascending
+  std::vector<std::size_t> table_;           // by index into row: into the next four
+  std::vector<double> time_, own_;  // own_: energy less idle power x time; time_ < 0: not listed
+  std::vector<double> sum_own_,
+      sum_priced_;  // by clock, sums over the packs of the gpu up to and with i
+  std::vector<std::uint32_t> option_;
+  std::vector<std::uint32_t> in_begin_, out_begin_;
+  std::vector<Wait> in_, out_;
+  double deadline_s_ = 0;
+  double penalty_w_ = 0;
+
+  Random random_;
+  Counts counts_;
+  std::vector<std::uint32_t> at_;  // by index into row: clock
+  std::vector<double> end_,
+      tail_;  // earliest end; longest way from the end of the pack to the end of all
+  double makespan_s_ = 0;
+  double energy_j_ = 0;  // without idle power x makespan
+  std::vector<std::uint32_t> saved_;
+  std::vector<std::uint64_t> dirty_;  // a bit a pack, in the order of the problem
+  std::vector<std::pair<std::uint32_t, double>> undo_;
+};
+
+}  // namespace ergon::plan
