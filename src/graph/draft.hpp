@@ -125,6 +125,7 @@ struct Draft {
   std::vector<std::uint32_t> host_event;
   std::vector<NodeKind> host_kind;
   std::vector<Nanos> host_start, host_duration;
+  std::vector<bool> host_annotation;  ///< a stretch of an annotation in which no operation runs
   std::vector<HostGap> gaps;
   std::vector<HandOff> hand_offs;
   std::vector<Pre> waiting;  ///< return nodes of calls that waited, sorted

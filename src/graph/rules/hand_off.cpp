@@ -110,7 +110,7 @@ class Finder {
     if (covered * 2 < end - at) return;
     const Pre from = last_ended(d_, d_.threads[best->thread], best->begin);
     if (from == kNone) return;
-    d_.hand_offs.push_back({from, wake.after});
+    hand_over(from, wake);
     sessions_[best->thread].push_back({wake.thread, at, end});
   }
 
@@ -127,8 +127,25 @@ class Finder {
     if (wake.begin > session.end) return;  // the caller had gone on already
     const Pre from = last_ended(d_, d_.threads[session.worker], wake.end);
     if (from != kNone && d_.node_start(from) >= session.begin && d_.node_end(from) >= wake.begin) {
-      d_.hand_offs.push_back({from, wake.after});
+      hand_over(from, wake);
     }
+  }
+
+  // The thread goes on with its first node after `from` has ended. Annotations that only spanned
+  // the waiting take no time of their own.
+  void hand_over(Pre from, const HostGap& wake) {
+    const std::size_t ops = d_.op_event.size();
+    const Nanos done = d_.node_end(from);
+    Pre to = wake.after;
+    while (to > d_.threads[wake.thread].first && d_.host_annotation[to - 1 - ops] &&
+           d_.node_start(to - 1) >= done)
+      --to;
+    for (Pre p = to; p > d_.threads[wake.thread].first && d_.host_annotation[p - 1 - ops] &&
+                     d_.node_start(p - 1) >= wake.begin;
+         --p) {
+      d_.host_duration[p - 1 - ops] = 0;
+    }
+    d_.hand_offs.push_back({from, to});
   }
 
   Draft& d_;
