@@ -40,6 +40,7 @@ struct HostThread {
   std::uint32_t begin = 0, end = 0;  ///< global event ids
   Pre first = 0, last = 0;           ///< its nodes [first, last)
   bool has_ops = false;              ///< runs host operations, not only API calls
+  bool launches = false;             ///< launches GPU work
 };
 /// Time in which a thread does nothing, before node `after`; the first node of a thread follows an
 /// endless one.
@@ -51,6 +52,7 @@ struct HostGap {
 /// A thread's node starts after a node of another thread has ended.
 struct HandOff {
   Pre from = 0, to = 0;
+  Known known = Known::kInferred;
   friend auto operator<=>(const HandOff&, const HandOff&) = default;
 };
 struct Stream {

@@ -101,6 +101,7 @@ class ThreadLayout {
     call.wait_end = static_cast<std::uint32_t>(hi - d_.waits.begin());
     const ApiClass c = d_.api(e);
     const bool needed = launches(c) || lo != hi;
+    t_.launches = t_.launches || (launches(c) && d_.slot[e] != kNone);
     d_.slot[e] = kNone;
     if (needed) {
       d_.slot[e] = next_pre();
