@@ -29,8 +29,8 @@ Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOpt
     if (!proof || (proof->optimal && !proof->choice.empty())) return proof;
     auto found = solve_coupled(problem, deadline_s, options);
     if (found) {
-      found->lower_bound_j = std::min(std::max(found->lower_bound_j, proof->lower_bound_j),
-                                      found->value.energy_j);
+      found->lower_bound_j =
+          std::min(std::max(found->lower_bound_j, proof->lower_bound_j), found->value.energy_j);
       if (!proof->choice.empty() && proof->value.energy_j < found->value.energy_j) return proof;
     } else if (!proof->choice.empty()) {
       return proof;
