@@ -104,6 +104,42 @@ TEST(Operators, ConvolutionsOfResNet50) {
   EXPECT_EQ(first_layer.products, 1);
 }
 
+TEST(Operators, ResNet50AltogetherAsTorchvisionCountsIt) {
+  // torchvision documents 4.09 G multiply-adds for one image of 224 x 224 (ResNet-50 v1.5).
+  double flops = 0;
+  const auto conv = [&](int cin, int cout, int size, int kernel, int stride) {
+    const auto n = [](int v) { return std::to_string(v); };
+    const std::string dims = "[[1," + n(cin) + "," + n(size) + "," + n(size) + "],[" + n(cout) +
+                             "," + n(cin) + "," + n(kernel) + "," + n(kernel) + "],[],[],[],[],[]]";
+    const std::string pair = "[" + n(stride) + ", " + n(stride) + "]";
+    const std::string padding = "[" + n(kernel / 2) + ", " + n(kernel / 2) + "]";
+    flops += work_of("aten::conv2d",
+                     arguments(dims, R"(["float","float","","","","",""])",
+                               R"(["","","",")" + pair + R"(",")" + padding + R"(","[1, 1]","1"])"))
+                 .flops;
+  };
+  conv(3, 64, 224, 7, 2);
+  int channels = 64;
+  int size = 56;
+  const int blocks[] = {3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int width = 64 << stage;
+    for (int b = 0; b < blocks[stage]; ++b) {
+      const int stride = b == 0 && stage > 0 ? 2 : 1;
+      conv(channels, width, size, 1, 1);
+      conv(width, width, size, 3, stride);
+      conv(width, 4 * width, size / stride, 1, 1);
+      if (b == 0) conv(channels, 4 * width, size, 1, stride);
+      channels = 4 * width;
+      size /= stride;
+    }
+  }
+  flops += work_of("aten::addmm",
+                   arguments("[[1000],[1,2048],[2048,1000]]", R"(["float","float","float"])"))
+               .flops;
+  EXPECT_NEAR(flops / 2, 4.089e9, 0.001e9);
+}
+
 TEST(Operators, AForwardConvolutionWithoutStrideNeedsItsResult) {
   const auto a = arguments("[[32,256,56,56],[512,256,1,1],[],[],[],[],[],[],[]]",
                            R"(["float","float","","","","","","",""])");

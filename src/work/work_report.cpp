@@ -50,6 +50,8 @@ bool report(const char* path, const Options& options) {
     const auto clocks = model::clock_table(device->device, device->device.default_clock);
     const double started = cpu_seconds();
     model::Response all;
+    double impossible = 0;
+    double counted = 0;
     for (std::size_t i = 0; i < events.size(); ++i) {
       const auto& p = c.of(i);
       bool capped = false;
@@ -62,8 +64,27 @@ bool report(const char* path, const Options& options) {
       core[k] += r.core_s;
       joules[k] += r.core_j + r.memory_j;
       if (capped) capped_time += r.observed_s();
+      if (p.work && p.known == model::Known::kShapes) {
+        counted += r.observed_s();
+        for (std::size_t u = 0; u < model::kUnits; ++u) {
+          const auto& ops = p.work->ops[u];
+          const auto& peak = device->device.peak_flops[u];
+          const double scale = device->device.max_clock() / device->device.peak_clock;
+          if (ops && (!peak || ops->si() > 1.02 * peak->estimate.high * scale * r.observed_s())) {
+            impossible += r.observed_s();
+            if (options.pieces > 0) {
+              std::printf("  above the peak of %s: %.3g FLOP in %.3g s: %s | %s\n",
+                          model::to_string(static_cast<model::Unit>(u)), ops->si(), r.observed_s(),
+                          p.how.c_str(),
+                          std::string(table->name_of(events[i])).substr(0, 60).c_str());
+            }
+          }
+        }
+      }
     }
     const auto& d = device->device;
+    std::printf("  counted work above a unit's peak: %.4f of the time known from shapes\n",
+                counted > 0 ? impossible / counted : 0);
     std::printf(
         "  device %s  core share %.3f [%.3f, %.3f]  dynamic %.1f W [%.1f, %.1f] while busy  capped "
         "%.3f of time  respond %.3f s\n",
