@@ -121,7 +121,10 @@ std::string nearest_id(std::string_view name) {
 
 std::string joined(const std::vector<std::string>& items) {
   std::string out;
-  for (const auto& s : items) out += (out.empty() ? "" : ", ") + s;
+  for (const auto& s : items) {
+    if (!out.empty()) out += ", ";
+    out += s;
+  }
   return out;
 }
 
@@ -176,7 +179,7 @@ Result<FoundDevice> find_built_in(std::string_view name) {
     std::vector<std::string> ids;
     ids.reserve(found.size());
     for (const Device* d : found) ids.push_back(d->id);
-    return fail(Errc::kNotFound, "\"" + std::string(name) + "\" may be any of " + joined(ids),
+    return fail(Errc::kNotFound, std::string(name) + " may be any of " + joined(ids),
                 "name one of them");
   }
   FoundDevice out{*found.front(), "", "built in"};
@@ -186,7 +189,10 @@ Result<FoundDevice> find_built_in(std::string_view name) {
     out.note = std::string(name) + " means " + out.device.name + " (" + out.device.id +
                "); also built in: " + joined(others);
   }
-  if (!out.device.note.empty()) out.note += (out.note.empty() ? "" : ". ") + out.device.note;
+  if (!out.device.note.empty()) {
+    if (!out.note.empty()) out.note += ". ";
+    out.note += out.device.note;
+  }
   return out;
 }
 

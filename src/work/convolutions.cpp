@@ -51,11 +51,16 @@ constexpr Layout kLayouts[] = {
 
 std::string shape_words(const Dims& y, const Dims* w) {
   std::string out;
-  for (const std::int64_t d : y) out += (out.empty() ? "" : "x") + std::to_string(d);
+  for (const std::int64_t d : y) {
+    if (!out.empty()) out += "x";
+    out += std::to_string(d);
+  }
   if (w != nullptr) {
     out += " window ";
-    for (std::size_t i = 1; i < w->size(); ++i)
-      out += (i == 1 ? "" : "x") + std::to_string((*w)[i]);
+    for (std::size_t i = 1; i < w->size(); ++i) {
+      if (i > 1) out += "x";
+      out += std::to_string((*w)[i]);
+    }
   }
   return out;
 }

@@ -108,11 +108,19 @@ TEST(Operators, ResNet50AltogetherAsTorchvisionCountsIt) {
   // torchvision documents 4.09 G multiply-adds for one image of 224 x 224 (ResNet-50 v1.5).
   double flops = 0;
   const auto conv = [&](int cin, int cout, int size, int kernel, int stride) {
-    const auto n = [](int v) { return std::to_string(v); };
-    const std::string dims = "[[1," + n(cin) + "," + n(size) + "," + n(size) + "],[" + n(cout) +
-                             "," + n(cin) + "," + n(kernel) + "," + n(kernel) + "],[],[],[],[],[]]";
-    const std::string pair = "[" + n(stride) + ", " + n(stride) + "]";
-    const std::string padding = "[" + n(kernel / 2) + ", " + n(kernel / 2) + "]";
+    const auto list = [](std::initializer_list<int> values, const char* separator) {
+      std::string out("[");
+      for (const int v : values) {
+        if (out.size() > 1) out += separator;
+        out += std::to_string(v);
+      }
+      return out += "]";
+    };
+    std::string dims("[");
+    dims += list({1, cin, size, size}, ",") + "," + list({cout, cin, kernel, kernel}, ",") +
+            ",[],[],[],[],[]]";
+    const std::string pair = list({stride, stride}, ", ");
+    const std::string padding = list({kernel / 2, kernel / 2}, ", ");
     flops += work_of("aten::conv2d",
                      arguments(dims, R"(["float","float","","","","",""])",
                                R"(["","","",")" + pair + R"(",")" + padding + R"(","[1, 1]","1"])"))
