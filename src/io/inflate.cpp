@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,19 +14,29 @@ namespace ergon::io {
 
 namespace {
 
-// What the decoders share: an error shows only after everything before it has been given out.
+// What the decoders share. Bytes are decoded in chunks of one size, whatever size is asked for, so
+// that a damaged stream gives the same bytes through every window; an error shows only after
+// everything before it has been given out.
 class Decoder : public ByteSource {
  public:
   explicit Decoder(std::unique_ptr<RawInput> raw) : raw_(std::move(raw)) {}
 
   Result<std::size_t> read(std::span<char> out) override {
     std::size_t used = 0;
-    while (used < out.size() && !failed_ && !done_) {
-      auto got = step(out.subspan(used));
-      if (got) {
-        used += *got;
+    while (used < out.size()) {
+      if (held_begin_ < held_end_) {
+        const std::size_t n = std::min(out.size() - used, held_end_ - held_begin_);
+        std::memcpy(out.data() + used, held_.get() + held_begin_, n);
+        held_begin_ += n;
+        used += n;
+      } else if (failed_ || done_) {
+        break;
+      } else if (out.size() - used >= kChunk) {
+        used += decode_chunk(out.data() + used);
       } else {
-        failed_ = std::move(got).error();
+        if (!held_) held_ = std::make_unique_for_overwrite<char[]>(kChunk);
+        held_begin_ = 0;
+        held_end_ = decode_chunk(held_.get());
       }
     }
     position_ += used;
@@ -51,8 +62,27 @@ class Decoder : public ByteSource {
   bool done_ = false;              // NOLINT(readability-identifier-naming)
 
  private:
+  static constexpr std::size_t kChunk = std::size_t{1} << 16U;
+
+  // Less than a chunk only at the end or before damage.
+  std::size_t decode_chunk(char* out) {
+    std::size_t used = 0;
+    while (used < kChunk && !failed_ && !done_) {
+      auto got = step({out + used, kChunk - used});
+      if (got) {
+        used += *got;
+      } else {
+        failed_ = std::move(got).error();
+      }
+    }
+    return used;
+  }
+
   std::uint64_t position_ = 0;
   std::optional<Error> failed_;
+  std::unique_ptr<char[]> held_;
+  std::size_t held_begin_ = 0;
+  std::size_t held_end_ = 0;
 };
 
 class GzipSource final : public Decoder {

@@ -50,7 +50,13 @@ Result<std::size_t> RawInput::read(std::span<char> out) {
 Result<std::string_view> RawInput::buffered() {
   if (begin_ == end_) {
     begin_ = end_ = 0;
-    ERGON_TRY(end_, fetch_hashed(std::span(buffer_.get(), kBuffer)));
+    // Full buffers from pipes too: where a buffer ends must not depend on who fills the pipe.
+    while (end_ < kBuffer) {
+      ERGON_TRY(const std::size_t got,
+                fetch_hashed(std::span(buffer_.get() + end_, kBuffer - end_)));
+      if (got == 0) break;
+      end_ += got;
+    }
   }
   return std::string_view(buffer_.get() + begin_, end_ - begin_);
 }

@@ -2,7 +2,7 @@
 #include "builder.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <tuple>
 
 #include "number.hpp"
 
@@ -104,7 +104,7 @@ StringId Builder::cached_detail(const RawEvent& event, Family family, const Plac
       static_cast<std::size_t>(last.text.data() + last.text.size() - first.text.data());
   if (size > kLongestCached) return detail_text(event, family, offset);
   const std::string_view raw(first.text.data(), size);
-  const auto id = static_cast<std::uint16_t>(first.index << 8U | static_cast<unsigned>(family));
+  const auto id = static_cast<std::uint16_t>(unsigned{first.index} << 8U | static_cast<unsigned>(family));
   const std::uint64_t hash = XXH3_64bits_withSeed(raw.data(), raw.size(), id);
   CachedDetail& cached = details_[hash % kCachedDetails];
   if (cached.hash == hash && cached.first == id && cached.raw == raw) return cached.id;
@@ -279,8 +279,8 @@ void Builder::add(const RawEvent& event, const Place& offset) {
 
 void Builder::match_halves() {
   // By track, then time; the file's order among equal times is the nesting that was recorded.
-  std::ranges::stable_sort(halves_, [](const Half& a, const Half& b) {
-    return a.track != b.track ? a.track < b.track : a.time < b.time;
+  std::ranges::sort(halves_, [](const Half& a, const Half& b) {
+    return std::tie(a.track, a.time, a.offset) < std::tie(b.track, b.time, b.offset);
   });
   std::vector<const Half*> open;
   const auto drop_open = [&] {

@@ -21,6 +21,8 @@ constexpr std::size_t kMaxEvent = std::size_t{8} << 20U;
 constexpr std::size_t kMaxMetadata = std::size_t{16} << 20U;
 constexpr std::size_t kMaxKey = 4096;
 constexpr std::size_t kMaxMembers = 64;
+// What the way back looks at behind a bracket, at most.
+constexpr std::ptrdiff_t kLookAhead = 256;
 
 class Reader {
  public:
@@ -45,11 +47,12 @@ class Reader {
   int peek();
   bool ensure(std::size_t bytes);
   std::optional<std::string> string();
-  bool skip_value(std::string* text);
+  Scan skip_value(std::string* text);
   void truncated(std::uint64_t at);
   void members();
   void member();
   void events();
+  Scan next_event();
   Found recover();
   bool event_starts_here(const char* p) const;
   bool member_follows(const char* p) const;
@@ -59,12 +62,14 @@ class Reader {
   EventTable table_;
   Window window_;
   const char* at_;
+  const char* start_ = nullptr;  // where next_event() began, in the window as it is now
   EventScanner scanner_;
   std::unique_ptr<RawEvent> event_;
   Builder builder_;
   Metadata metadata_;
   std::vector<std::string> seen_;
   std::string head_;
+  const char* reason_ = "";  // of the latest damage
   bool array_ = false;
   bool had_events_ = false;
   bool truncated_ = false;
@@ -90,7 +95,9 @@ bool Reader::ensure(std::size_t bytes) {
 std::optional<std::string> Reader::string() {
   for (;;) {
     const StringEnd close = find_string_end(at_ + 1, window_.end());
-    if (close.quote != nullptr) {
+    const bool short_enough =
+        close.quote != nullptr && static_cast<std::size_t>(close.quote - at_) <= kMaxKey;
+    if (short_enough) {
       std::string text(at_ + 1, close.quote);
       at_ = close.quote + 1;
       return text;
@@ -101,21 +108,22 @@ std::optional<std::string> Reader::string() {
   }
 }
 
-// Walks over one value of any size without keeping it, or with its text in `text`. False where
-// brackets do not match, something odd follows a string (a quote is missing) or the input ends.
-bool Reader::skip_value(std::string* text) {
+// Walks over one value of any size without keeping it, or with its text in `text`. kBad where
+// brackets do not match or something odd follows a string (a quote is missing), kNeedMore where the
+// input ends.
+Scan Reader::skip_value(std::string* text) {
   std::string open;
   bool quoted = false;
   bool escaped = false;
   bool after_string = false;
   for (;;) {
-    if (at_ == window_.end() && !window_.more(at_)) return false;
+    if (at_ == window_.end() && !window_.more(at_)) return Scan::kNeedMore;
     const char c = *at_;
     if (after_string && !is_space(c)) {
       after_string = false;
-      if (c != ',' && c != ':' && c != ']' && c != '}') return false;
+      if (c != ',' && c != ':' && c != ']' && c != '}') return Scan::kBad;
     }
-    if (!quoted && open.empty() && (c == ',' || c == '}' || c == ']')) return true;
+    if (!quoted && open.empty() && (c == ',' || c == '}' || c == ']')) return Scan::kEvent;
     if (text != nullptr && text->size() < kMaxMetadata) text->push_back(c);
     ++at_;
     if (quoted) {
@@ -125,18 +133,18 @@ bool Reader::skip_value(std::string* text) {
         escaped = true;
       } else if (c == '"') {
         quoted = false;
-        if (open.empty()) return true;
+        if (open.empty()) return Scan::kEvent;
         after_string = true;
       }
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      if (open.size() == kDeepest) return false;
+      if (open.size() == kDeepest) return Scan::kBad;
       open.push_back(c == '[' ? ']' : '}');
     } else if (c == ']' || c == '}') {
-      if (open.back() != c) return false;
+      if (open.back() != c) return Scan::kBad;
       open.pop_back();
-      if (open.empty()) return true;
+      if (open.empty()) return Scan::kEvent;
     }
   }
 }
@@ -160,8 +168,9 @@ void Reader::member() {
   const bool wanted = is_metadata(*key);
   std::string text;
   const std::uint64_t value = offset();
-  if (!skip_value(wanted ? &text : nullptr)) {
-    if (window_.at_end() && at_ == window_.end()) return truncated(value);
+  const Scan skipped = skip_value(wanted ? &text : nullptr);
+  if (skipped == Scan::kNeedMore) return truncated(value);
+  if (skipped == Scan::kBad) {
     builder_.skip("bad_syntax", value);
     if (recover() == Found::kEvent) events();
   } else if (wanted && !metadata_.add(*key, text)) {
@@ -195,29 +204,44 @@ void Reader::members() {
 void Reader::events() {
   had_events_ = true;
   for (;;) {
-    const Place place{at_, offset()};
-    switch (scanner_.next(at_, window_.end(), *event_)) {
+    switch (next_event()) {
       case Scan::kEvent:
-        builder_.add(*event_, place);
+        builder_.add(*event_, Place{start_, window_.offset(start_)});
         break;
       case Scan::kEndOfArray:
         return;
-      case Scan::kNeedMore:
-        if (static_cast<std::size_t>(window_.end() - at_) > kMaxEvent) {
-          builder_.skip("event_too_long", place);
-          at_ = window_.end();
-          if (recover() != Found::kEvent) return;
-        } else if (!window_.more(at_)) {
-          truncated(Place{at_, offset()});
-          at_ = window_.end();
-          return;
-        }
-        break;
+      case Scan::kNeedMore: {
+        const std::uint64_t rest = Place{at_, offset()};
+        at_ = window_.end();
+        return truncated(rest);
+      }
       case Scan::kBad:
-        builder_.skip(scanner_.reason(), offset());
+        builder_.skip(reason_, offset());
         if (recover() != Found::kEvent) return;
         break;
     }
+  }
+}
+
+// The event at at_, with as much of the window as it takes; kNeedMore at the end of the input.
+Scan Reader::next_event() {
+  for (;;) {
+    start_ = at_;
+    const char* p = at_;
+    const Scan scan = scanner_.next(p, window_.end(), *event_);
+    const char* const reached = scan == Scan::kNeedMore ? window_.end() : p;
+    if (static_cast<std::size_t>(reached - at_) > kMaxEvent) {
+      // What lies behind the limit must not depend on how much of it is in the window.
+      at_ += kMaxEvent;
+      reason_ = "event_too_long";
+      return Scan::kBad;
+    }
+    if (scan != Scan::kNeedMore) {
+      at_ = p;
+      if (scan == Scan::kBad) reason_ = scanner_.reason();
+      return scan;
+    }
+    if (!window_.more(at_)) return scan;
   }
 }
 
@@ -225,7 +249,7 @@ void Reader::events() {
 bool Reader::event_starts_here(const char* p) const {
   static constexpr std::array<std::string_view, 10> kKeys = {"ph", "cat", "name", "pid", "tid",
                                                              "ts", "dur", "args", "id",  "bp"};
-  const char* const end = window_.end();
+  const char* const end = std::min(window_.end(), p + kLookAhead);
   ++p;
   while (p < end && is_space(*p)) ++p;
   if (p == end || *p != '"') return false;
@@ -242,7 +266,7 @@ bool Reader::event_starts_here(const char* p) const {
 // Is there `] , "KEY"` with a key of the outermost object at `p`?
 bool Reader::member_follows(const char* p) const {
   if (array_) return false;
-  const char* const end = window_.end();
+  const char* const end = std::min(window_.end(), p + kLookAhead);
   ++p;
   while (p < end && (is_space(*p) || *p == ',')) ++p;
   if (p == end || *p != '"') return false;
@@ -254,11 +278,10 @@ bool Reader::member_follows(const char* p) const {
 
 // From damage at at_ to the next event, or to the members behind the events, or to the end.
 Reader::Found Reader::recover() {
-  constexpr std::size_t kLookAhead = 256;
   constexpr std::string_view kEvents = "\"traceEvents\"";
   for (;;) {
     while (at_ < window_.end() && *at_ != '{' && *at_ != ']' && *at_ != '"') ++at_;
-    if (at_ == window_.end() || static_cast<std::size_t>(window_.end() - at_) < kLookAhead) {
+    if (at_ == window_.end() || window_.end() - at_ < kLookAhead) {
       const bool more = window_.more(at_);
       if (!more && at_ == window_.end()) return Found::kEnd;
       if (more) continue;
@@ -274,19 +297,17 @@ Reader::Found Reader::recover() {
     } else if (!event_starts_here(at_)) {
       ++at_;
     } else {
-      const char* p = at_;
-      const Scan scan = scanner_.next(p, window_.end(), *event_);
-      if (scan == Scan::kEvent) {
-        if (event_->phase != 0) return Found::kEvent;
-        at_ = p;
-      } else if (scan != Scan::kNeedMore) {
-        at_ = std::max(p, at_ + 1);
-      } else if (static_cast<std::size_t>(window_.end() - at_) > kMaxEvent) {
-        at_ = window_.end();
-      } else if (!window_.more(at_)) {
+      const std::uint64_t start = offset();
+      const Scan scan = next_event();
+      if (scan == Scan::kNeedMore) {
         at_ = window_.end();
         return Found::kEnd;
       }
+      if (scan == Scan::kEvent && event_->phase != 0) {
+        builder_.add(*event_, Place{start_, start});
+        return Found::kEvent;
+      }
+      if (scan == Scan::kBad && offset() == start) ++at_;
     }
   }
 }

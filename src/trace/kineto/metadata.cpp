@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace ergon::trace::kineto {
 
@@ -92,7 +93,9 @@ void Metadata::finish() {
     if (!table_.profiler.empty()) table_.profiler += ", ";
     table_.profiler += key + " " + value;
   }
-  std::ranges::stable_sort(table_.gpus, {}, &GpuProperties::device);
+  std::ranges::sort(table_.gpus, [](const GpuProperties& a, const GpuProperties& b) {
+    return std::tie(a.device, a.name) < std::tie(b.device, b.name);
+  });
 }
 
 Looks looks_of_bytes(std::string_view head) {
