@@ -1,6 +1,6 @@
 // The time-energy frontier: one problem at many deadlines, work shared between them.
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -87,6 +87,7 @@ Result<std::vector<FrontierPoint>> frontier(const Problem& problem, std::size_t 
   const double to = std::max(slow.value.time_s, from);
   std::vector<double> deadlines;
   const std::size_t count = std::max<std::size_t>(points, 2);
+  deadlines.reserve(count);
   for (std::size_t k = 0; k < count; ++k)
     deadlines.push_back(from +
                         (to - from) * static_cast<double>(k) / static_cast<double>(count - 1));

@@ -101,6 +101,16 @@ void SlackFiller::sweep(Choice& choice, std::span<const double> price, double sc
   }
 }
 
+bool SlackFiller::quicken(Choice& choice, std::uint32_t pack) const {
+  const double now = problem_.packs[pack].options[choice[pack]].time_s;
+  for (std::uint32_t w = way_begin_[pack + 1]; w-- > way_begin_[pack];) {
+    if (ways_[w].time_s >= now) continue;
+    choice[pack] = ways_[w].option;
+    return true;
+  }
+  return false;
+}
+
 double SlackFiller::own_energy(std::span<const std::uint32_t> choice) const {
   double sum = 0;
   for (std::uint32_t i = 0; i < choice.size(); ++i) {

@@ -20,6 +20,9 @@ class SlackFiller {
   void sweep(Choice& choice, std::span<const double> price, double scale, double deadline_s,
              bool forwards);
 
+  /// The next faster option of a pack that no other beats; false where there is none.
+  bool quicken(Choice& choice, std::uint32_t pack) const;
+
   /// Energy of options less idle power x time, the part that a choice decides at a given makespan.
   [[nodiscard]] double own_energy(std::span<const std::uint32_t> choice) const;
 
