@@ -200,7 +200,7 @@ class Assembler {
     auto off = std::partition_point(d_.hand_offs.begin(), d_.hand_offs.end(),
                                     [&](const HandOff& h) { return h.to < p; });
     for (; off != d_.hand_offs.end() && off->to == p; ++off) {
-      add(n, place_[off->from], 0, Rule::kThreadHandOff, Known::kInferred, false);
+      add(n, place_[off->from], 0, Rule::kThreadHandOff, off->known, false);
     }
   }
 

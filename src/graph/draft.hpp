@@ -40,6 +40,7 @@ struct HostThread {
   std::uint32_t begin = 0, end = 0;  ///< global event ids
   Pre first = 0, last = 0;           ///< its nodes [first, last)
   bool has_ops = false;              ///< runs host operations, not only API calls
+  bool launches = false;             ///< launches GPU work
 };
 /// Time in which a thread does nothing, before node `after`; the first node of a thread follows an
 /// endless one.
@@ -51,6 +52,7 @@ struct HostGap {
 /// A thread's node starts after a node of another thread has ended.
 struct HandOff {
   Pre from = 0, to = 0;
+  Known known = Known::kInferred;
   friend auto operator<=>(const HandOff&, const HandOff&) = default;
 };
 struct Stream {
@@ -125,6 +127,7 @@ struct Draft {
   std::vector<std::uint32_t> host_event;
   std::vector<NodeKind> host_kind;
   std::vector<Nanos> host_start, host_duration;
+  std::vector<bool> host_annotation;  ///< a stretch of an annotation in which no operation runs
   std::vector<HostGap> gaps;
   std::vector<HandOff> hand_offs;
   std::vector<Pre> waiting;  ///< return nodes of calls that waited, sorted

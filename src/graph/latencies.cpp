@@ -79,11 +79,13 @@ Draft::LaunchLag Draft::launch_lag(Op k) const {
   const Nanos floor = latency.launch[place(call) * kOpClasses + c];
   const Nanos seen = op_start(k) - start(call);
   const Nanos lead = latency.lead[c];
-  if (leads_launch(k) && duration(call) - lead > floor && op_start(k) >= end(call) - lead) {
-    return {-lead, true};
+  // A call that takes long (it loads a module, it waits for a lock) launches towards its end.
+  const Nanos before_return = end(call) - op_start(k);
+  if (leads_launch(k) && duration(call) - lead > floor && before_return <= lead + kTolerance) {
+    return {-std::max(lead, before_return), true};
   }
-  if (op_named(k, kNamePageable) && op_start(k) < end(call) && seen > floor + kTolerance) {
-    return {op_start(k) - end(call), true};  // the call copies into pinned memory first
+  if (op_named(k, kNamePageable) && before_return > 0 && seen > floor + kTolerance) {
+    return {-before_return, true};  // the call copies into pinned memory first
   }
   return {std::min(floor, seen), false};
 }

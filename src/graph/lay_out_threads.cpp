@@ -18,6 +18,7 @@ struct Open {
   Nanos end = 0;
   NodeKind kind = NodeKind::kHost;
   std::uint32_t wait_begin = 0, wait_end = 0;  // into Draft::waits
+  bool annotation = false;
 };
 
 class ThreadLayout {
@@ -36,9 +37,10 @@ class ThreadLayout {
     for (std::uint32_t e = t_.begin; e < t_.end; ++e) {
       const trace::EventId local = base.event + (e - t_.begin);
       const trace::EventKind kind = table.kind[local];
-      const bool mark = kind == trace::EventKind::kAnnotation ||
-                        (kind == trace::EventKind::kHostOp && is_step(table, local));
-      const bool host = kind == trace::EventKind::kHostOp && !mark;
+      const bool annotation = kind == trace::EventKind::kAnnotation;
+      const bool named = annotation || kind == trace::EventKind::kHostOp;
+      const bool mark = named && is_step(table, local);
+      const bool host = named && !mark;
       if (!mark && !host && kind != trace::EventKind::kApi) continue;
       const Nanos start = table.start_ns[local] + base.clock;
       const Nanos end = start + table.duration_ns[local];
@@ -53,10 +55,10 @@ class ThreadLayout {
         continue;
       }
       begun = true;
-      t_.has_ops = t_.has_ops || host;
+      t_.has_ops = t_.has_ops || (host && !annotation);
       advance(start);
       if (host) {
-        open_.push_back({e, end, NodeKind::kHost, 0, 0});
+        open_.push_back({e, end, NodeKind::kHost, 0, 0, annotation});
       } else {
         open_call(e, end);
       }
@@ -74,18 +76,21 @@ class ThreadLayout {
     return table.name_of(e).starts_with("ProfilerStep#");
   }
 
-  void emit(std::uint32_t event, NodeKind kind, Nanos start, Nanos duration) {
+  void emit(std::uint32_t event, NodeKind kind, Nanos start, Nanos duration,
+            bool annotation = false) {
     const Pre p = next_pre();
-    const bool first = p == t_.first;
-    if (first || start - last_end_ >= kGap)
-      d_.gaps.push_back({thread_, p, first ? kNever : last_end_, start});
+    if (!annotation) {
+      if (start - last_work_ >= kGap) d_.gaps.push_back({thread_, p, last_work_, start});
+      last_work_ = start + duration;
+    }
+    d_.host_annotation.push_back(annotation);
     d_.host_event.push_back(event);
     d_.host_kind.push_back(kind);
     d_.host_start.push_back(start);
     d_.host_duration.push_back(duration);
     last_end_ = start + duration;
   }
-  void emit_mark(std::uint32_t event, Nanos at) { emit(event, NodeKind::kHost, at, 0); }
+  void emit_mark(std::uint32_t event, Nanos at) { emit(event, NodeKind::kHost, at, 0, true); }
 
   void open_call(std::uint32_t e, Nanos end) {
     Open call{e, end, NodeKind::kApi, 0, 0};
@@ -96,6 +101,7 @@ class ThreadLayout {
     call.wait_end = static_cast<std::uint32_t>(hi - d_.waits.begin());
     const ApiClass c = d_.api(e);
     const bool needed = launches(c) || lo != hi;
+    t_.launches = t_.launches || (launches(c) && d_.slot[e] != kNone);
     d_.slot[e] = kNone;
     if (needed) {
       d_.slot[e] = next_pre();
@@ -107,7 +113,7 @@ class ThreadLayout {
   // The innermost event has run from at_ to `to`.
   void piece(Nanos to) {
     const Open& top = open_.back();
-    if (to > at_ || fresh_call_) emit(top.event, top.kind, at_, to - at_);
+    if (to > at_ || fresh_call_) emit(top.event, top.kind, at_, to - at_, top.annotation);
     fresh_call_ = false;
     at_ = to;
   }
@@ -163,6 +169,8 @@ class ThreadLayout {
   std::vector<Open> open_;
   Nanos at_ = kNever;        // the thread is laid out up to here
   Nanos last_end_ = kNever;  // end of its latest node
+  Nanos last_work_ =
+      kNever;  // the same, annotations left out: in them a thread may wait for another
   bool fresh_call_ =
       false;  // the innermost event is a call that must have a node, even an empty one
 };

@@ -8,8 +8,12 @@
 namespace ergon::graph {
 namespace {
 
-constexpr double kAlike = 0.9;          // share of launches that two steps must have in common
-constexpr std::size_t kMostNames = 64;  // candidate names tried
+constexpr double kAlike =
+    0.9;  // share of launches that two steps have in common, and of steps that do
+constexpr double kWhole = 0.8;               // share of launches that steps cover
+constexpr Nanos kMostUneven = 10;            // long step over short
+constexpr std::size_t kFewestLaunches = 10;  // a step
+constexpr std::size_t kMostNames = 64;       // candidate kernels tried
 
 struct Mark {
   Nanos start = 0, end = 0;
@@ -20,6 +24,12 @@ struct Mark {
 struct Launches {
   std::vector<std::pair<Nanos, trace::StringId>> list;
 
+  [[nodiscard]] std::size_t count(Nanos begin, Nanos end) const {
+    const auto at = [&](Nanos t) {
+      return std::lower_bound(list.begin(), list.end(), std::pair<Nanos, trace::StringId>(t, 0));
+    };
+    return begin < end ? static_cast<std::size_t>(at(end) - at(begin)) : 0;
+  }
   // Multiset similarity of the kernels launched in [a, b) and [c, d): common over larger.
   [[nodiscard]] double alike(Nanos a, Nanos b, Nanos c, Nanos d) const {
     std::unordered_map<trace::StringId, std::pair<std::int64_t, std::int64_t>> counts;
@@ -45,17 +55,31 @@ class Finder {
 
   std::vector<Step> run() {
     gather();
-    if (profiler_.size() > 0) return steps(profiler_, true);
-    std::vector<Mark> best;
-    double best_score = 0;
-    for (auto& [key, marks] : marks_) consider(marks, best, best_score);
-    const bool annotated = !best.empty();
-    if (best.empty()) by_repetition(best, best_score);
-    return best.empty() ? std::vector<Step>{} : steps(best, annotated);
+    if (!profiler_.empty()) return steps(profiler_, Found::kProfiler);
+    Best best;
+    for (const auto& [key, marks] : marks_) consider(marks, best);
+    if (!best.marks.empty()) return steps(best.marks, Found::kAnnotation);
+    if (const Mark* whole = covering()) return steps({*whole}, Found::kAnnotation);
+    by_repetition(best);
+    return best.marks.empty() ? std::vector<Step>{} : steps(best.marks, Found::kRepetition);
   }
 
  private:
+  enum class Found : std::uint8_t { kProfiler, kAnnotation, kRepetition };
+  struct Best {
+    std::vector<Mark> marks;
+    double score = 0;
+  };
+
+  static std::string without_digits(std::string_view name) {
+    std::string text(name);
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  }
+
   void gather() {
+    std::unordered_map<trace::StringId, std::string>
+        stems;  // "decode 17" and "decode 18" mark the same
     for (trace::EventId e = 0; e < table_.size(); ++e) {
       const trace::EventKind kind = table_.kind[e];
       if (kind != trace::EventKind::kAnnotation && kind != trace::EventKind::kHostOp) continue;
@@ -63,7 +87,9 @@ class Finder {
       if (table_.name_of(e).starts_with("ProfilerStep#")) {
         profiler_.push_back(mark);
       } else if (kind == trace::EventKind::kAnnotation) {
-        marks_[{table_.track[e], mark.name}].push_back(mark);
+        auto [stem, fresh] = stems.try_emplace(mark.name);
+        if (fresh) stem->second = without_digits(table_.name_of(e));
+        marks_[{table_.track[e], stem->second}].push_back(mark);
       }
     }
     std::sort(profiler_.begin(), profiler_.end(),
@@ -77,71 +103,99 @@ class Finder {
     std::sort(launches_.list.begin(), launches_.list.end());
   }
 
-  // Does the time between each two neighbouring marks hold the same kernels? The longest alike
-  // period wins: it covers most launches, and of equals begins first.
-  void consider(const std::vector<Mark>& marks, std::vector<Mark>& best, double& best_score) const {
+  // Does the time between each two neighbouring marks hold the same kernels, and much the same
+  // time? Of several such marks those that cover most launches win, then the fewest, then the
+  // earliest.
+  void consider(const std::vector<Mark>& marks, Best& best) const {
     if (marks.size() < 2 || launches_.list.empty()) return;
-    double alike = 1;
-    const std::size_t stride = std::max<std::size_t>(1, marks.size() / 32);
-    for (std::size_t i = 0; i + 2 < marks.size(); i += stride) {
-      alike = std::min(alike, launches_.alike(marks[i].start, marks[i + 1].start,
-                                              marks[i + 1].start, marks[i + 2].start));
-    }
-    const Nanos tail = marks.back().start + (marks.back().start - marks[marks.size() - 2].start);
-    if (marks.size() == 2) {
-      alike = launches_.alike(marks[0].start, marks[1].start, marks[1].start,
-                              std::max(tail, marks[1].end));
-    }
-    if (alike < kAlike) return;
-    const auto at = [&](Nanos t) {
-      return std::lower_bound(launches_.list.begin(), launches_.list.end(),
-                              std::pair<Nanos, trace::StringId>(t, 0));
+    const Nanos last = marks.size() == 2 ? std::max<Nanos>(1, marks[1].end - marks[1].start)
+                                         : marks.back().start - marks[marks.size() - 2].start;
+    const auto at = [&](std::size_t i) {
+      return i < marks.size() ? marks[i].start : marks.back().start + last;
     };
-    const auto covered = static_cast<double>(at(tail) - at(marks.front().start));
-    if (covered == 0) return;
-    const double score = covered * (alike > 0.99 ? 1.01 : 1);
-    const bool earlier = score == best_score && !best.empty() &&
-                         (marks.size() < best.size() || (marks.size() == best.size() &&
-                                                         marks.front().start < best.front().start));
-    if (score > best_score || earlier) {
-      best = marks;
-      best_score = score;
+    const std::size_t stride = std::max<std::size_t>(1, marks.size() / 64);
+    std::size_t windows = 0;
+    std::size_t same = 0;
+    std::vector<Nanos> lengths;
+    for (std::size_t i = 0; i + 1 < marks.size(); i += stride) {
+      if (marks.size() > 2 && i + 2 == marks.size())
+        break;  // what follows the last mark is not known to be a step
+      ++windows;
+      same += launches_.alike(at(i), at(i + 1), at(i + 1), at(i + 2)) >= kAlike ? 1 : 0;
+      lengths.push_back(at(i + 1) - at(i));
     }
+    if (marks.size() == 2) lengths.push_back(last);
+    std::sort(lengths.begin(), lengths.end());
+    if (windows == 0 || static_cast<double>(same) < kAlike * static_cast<double>(windows)) return;
+    // the first step often warms up, the last is often cut: a tenth at either end does not count
+    const std::size_t trim = lengths.size() / 10;
+    if (lengths[lengths.size() - 1 - trim] > kMostUneven * lengths[trim]) return;
+    const std::size_t covered = launches_.count(at(0), at(marks.size()));
+    if (covered < kFewestLaunches * marks.size()) return;
+    const auto score = static_cast<double>(covered);
+    const bool tie = score == best.score && !best.marks.empty();
+    const bool rather =
+        tie &&
+        (marks.size() < best.marks.size() ||
+         (marks.size() == best.marks.size() && marks.front().start < best.marks.front().start));
+    if (score > best.score || rather) best = {marks, score};
   }
 
-  // Kernels launched equally often as steps are, rare ones first: each marks a step.
-  void by_repetition(std::vector<Mark>& best, double& best_score) const {
-    std::unordered_map<trace::StringId, std::vector<Mark>> by_name;
+  // The one annotation that holds nearly everything: then there is one step.
+  [[nodiscard]] const Mark* covering() const {
+    const Mark* found = nullptr;
+    for (const auto& [key, marks] : marks_) {
+      if (marks.size() != 1) continue;
+      const Mark& m = marks.front();
+      if (static_cast<double>(launches_.count(m.start, m.end)) <
+          kWhole * static_cast<double>(launches_.list.size()))
+        continue;
+      if (found == nullptr || m.start < found->start) found = &m;
+    }
+    return launches_.list.empty() ? nullptr : found;
+  }
+
+  // Kernels launched once a step mark it; rare ones are tried first.
+  void by_repetition(Best& best) const {
+    std::map<trace::StringId, std::vector<Mark>> by_name;
     for (const auto& [at, name] : launches_.list) by_name[name].push_back({at, at, name});
     std::vector<const std::vector<Mark>*> candidates;
     for (const auto& [name, marks] : by_name) {
       if (marks.size() >= 3) candidates.push_back(&marks);
     }
-    std::sort(candidates.begin(), candidates.end(), [](const auto* a, const auto* b) {
+    std::stable_sort(candidates.begin(), candidates.end(), [](const auto* a, const auto* b) {
       return a->size() != b->size() ? a->size() < b->size() : a->front().start < b->front().start;
     });
     if (candidates.size() > kMostNames) candidates.resize(kMostNames);
-    for (const auto* marks : candidates) consider(*marks, best, best_score);
+    for (const auto* marks : candidates) consider(*marks, best);
+    if (best.score < kWhole * static_cast<double>(launches_.list.size())) best = {};
   }
 
-  std::vector<Step> steps(const std::vector<Mark>& marks, bool annotated) const {
-    const bool named = !profiler_.empty();
+  [[nodiscard]] std::vector<Step> steps(const std::vector<Mark>& marks, Found found) const {
     std::vector<Step> result;
     for (std::size_t i = 0; i < marks.size(); ++i) {
       Step s;
       s.table = t_;
-      s.annotated = annotated;
-      s.name =
-          named ? std::string(table_.strings.view(marks[i].name)) : "step " + std::to_string(i);
+      s.annotated = found != Found::kRepetition;
+      s.name = s.annotated ? std::string(table_.strings.view(marks[i].name))
+                           : "step " + std::to_string(i);
       s.host.begin = marks[i].start;
       s.host.end = marks[i].end;
       if (i + 1 < marks.size()) {
         s.host.end = marks[i + 1].start;  // what follows a step until the next begins belongs to it
-      } else if (!named && !result.empty()) {
+      } else if (found != Found::kProfiler && !result.empty()) {
         s.host.end = marks[i].start + (result.back().host.end - result.back().host.begin);
       }
       s.host.end = std::max(s.host.end, s.host.begin + 1);
-      result.push_back(std::move(s));
+      const bool empty = !launches_.list.empty() && launches_.count(s.host.begin, s.host.end) == 0;
+      if (!empty) result.push_back(std::move(s));  // the profiler's last step is often cut short
+    }
+    // where nothing but the next mark ends a step, the last one may be cut
+    if (found != Found::kProfiler && marks.size() >= 3) result.pop_back();
+    for (std::size_t i = 0; i < result.size() && result.size() > 1; ++i) {
+      const Step& other = i + 1 < result.size() ? result[i + 1] : result[i - 1];
+      result[i].alike = launches_.alike(result[i].host.begin, result[i].host.end, other.host.begin,
+                                        other.host.end);
     }
     return result;
   }
@@ -151,62 +205,8 @@ class Finder {
   std::uint32_t t_;
   const trace::EventTable& table_;
   std::vector<Mark> profiler_;
-  std::map<std::pair<std::uint32_t, trace::StringId>, std::vector<Mark>> marks_;
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<Mark>> marks_;
   Launches launches_;
-};
-
-// What two nodes must share to be the same piece of work in two steps: the how-manieth event of
-// that name on that track, and the how-manieth piece of it.
-struct Key {
-  std::uint32_t track = 0, name = 0, instance = 0, piece = 0;
-  NodeKind kind{};
-  friend bool operator==(const Key&, const Key&) = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& k) const {
-    std::uint64_t h = k.track;
-    for (const std::uint64_t x : {std::uint64_t{k.name}, std::uint64_t{k.instance},
-                                  std::uint64_t{k.piece}, static_cast<std::uint64_t>(k.kind)}) {
-      h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
-      h ^= h >> 29U;
-    }
-    return static_cast<std::size_t>(h);
-  }
-};
-
-// The keys of a step's nodes. Host events are counted in the table, so that one too short to have a
-// node still counts.
-class Keys {
- public:
-  Keys(const Graph& graph, const Step& step)
-      : graph_(graph), g_(graph.impl()), table_(*g_.tables[step.table]) {
-    std::unordered_map<std::uint64_t, std::uint32_t> seen;
-    for (trace::EventId e = 0; e < table_.size(); ++e) {
-      const trace::EventKind kind = table_.kind[e];
-      if (kind != trace::EventKind::kHostOp && kind != trace::EventKind::kApi) continue;
-      if (table_.start_ns[e] < step.host.begin || table_.start_ns[e] >= step.host.end) continue;
-      instance_[e] = seen[(std::uint64_t{table_.track[e]} << 32U) | table_.name[e]]++;
-    }
-  }
-  Key next(NodeId n) {
-    const trace::EventId e = graph_.event(n);
-    Key key{table_.track[e], table_.name[e], 0, 0, g_.kind[n]};
-    if (on_gpu(key.kind)) {
-      key.instance = launched_[(std::uint64_t{key.track} << 32U) | key.name]++;
-    } else {
-      const auto it = instance_.find(e);
-      key.instance = it == instance_.end() ? 0xffffffffU : it->second;
-      key.piece = pieces_[e]++;
-    }
-    return key;
-  }
-
- private:
-  const Graph& graph_;
-  const Graph::Impl& g_;
-  const trace::EventTable& table_;
-  std::unordered_map<trace::EventId, std::uint32_t> instance_, pieces_;
-  std::unordered_map<std::uint64_t, std::uint32_t> launched_;
 };
 
 }  // namespace
@@ -236,21 +236,6 @@ std::vector<NodeId> nodes_of(const Graph& graph, const Step& step) {
     if (g.start[decides] >= begin && g.start[decides] < end) nodes.push_back(n);
   }
   return nodes;
-}
-
-std::vector<std::pair<NodeId, NodeId>> match_nodes(const Graph& graph, const Step& a,
-                                                   const Step& b) {
-  std::vector<std::pair<NodeId, NodeId>> pairs;
-  if (a.table != b.table) return pairs;
-  std::unordered_map<Key, NodeId, KeyHash> others;
-  Keys keys_of_b(graph, b);
-  for (const NodeId n : nodes_of(graph, b)) others.try_emplace(keys_of_b.next(n), n);
-  Keys keys_of_a(graph, a);
-  for (const NodeId n : nodes_of(graph, a)) {
-    const auto it = others.find(keys_of_a.next(n));
-    if (it != others.end()) pairs.emplace_back(n, it->second);
-  }
-  return pairs;
 }
 
 }  // namespace ergon::graph

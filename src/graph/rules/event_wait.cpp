@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "draft.hpp"
 
@@ -31,11 +32,15 @@ struct Pending {
   Op source = kNone;             ///< what the order of calls suggests; kNone: nothing
   std::uint32_t target = kNone;  ///< stream that waits, when recorded
   Nanos at = 0;                  ///< time of the wait call
+  std::uint32_t thread = 0;
+  Op last = kNone;               ///< the launch before it on its thread ...
+  std::uint32_t before = kNone;  ///< ... and the stream used before that launch's
   std::uint32_t patience = kPatience;
 };
 
 struct ThreadState {
-  Op last = kNone;          ///< last operation launched from this thread
+  Op last = kNone;               ///< last operation launched from this thread
+  std::uint32_t before = kNone;  ///< the stream that it used before that one's
   std::vector<Op> records;  ///< for each event record not yet waited for: the operation it follows
   bool in_waits = false;    ///< the latest call was a wait, on `waited`
   Op waited = kNone;
@@ -45,9 +50,15 @@ struct ThreadState {
   Nanos inside_until = kNever;  ///< end of the scope in which a collective was launched
 };
 
+// Which "waits for the newest work of stream X" the trace contradicts, by place in the program: the
+// kernels before and after the wait. A wait that one iteration contradicts is none in the others
+// either.
+using Refuted = std::unordered_set<std::uint64_t>;
+
 class Finder {
  public:
-  Finder(Draft& d, std::uint32_t process) : d_(d), process_(d.processes[process]) {
+  Finder(Draft& d, std::uint32_t process, Refuted& refuted, bool trial)
+      : d_(d), process_(d.processes[process]), refuted_(refuted), trial_(trial) {
     for (std::uint32_t s = 0; s < d.streams.size(); ++s) {
       if (d.streams[s].process == process && !d.streams[s].launched.empty()) streams_.push_back(s);
     }
@@ -68,8 +79,10 @@ class Finder {
         launch(threads_[t], t, call);
       }
     }
-    d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold",
-            given_up_);
+    if (!trial_) {
+      d_.note("stream_wait_unresolved", "stream waits without a later launch that they could hold",
+              given_up_);
+    }
   }
 
  private:
@@ -120,6 +133,9 @@ class Finder {
       thread.in_waits = true;
     }
     p.source = thread.waited;
+    p.thread = t;
+    p.last = thread.last;
+    p.before = thread.before;
     if (thread.pending.size() == kPatience) {
       thread.pending.erase(thread.pending.begin());
       ++given_up_;
@@ -139,6 +155,9 @@ class Finder {
         if (other == t || at - w.pending.back().at > kLeft) resolve(w, k);
         return w.pending.empty();
       });
+      if (thread.last != kNone && d_.op_stream[thread.last] != d_.op_stream[k]) {
+        thread.before = d_.op_stream[thread.last];
+      }
       thread.last = k;
       if (d_.op_named(k, kNameCollective)) enter_scope(thread, at);
     });
@@ -154,8 +173,9 @@ class Finder {
     std::erase_if(recorded_, [&](const Pending& p) {
       if (p.target != d_.op_stream[k]) return false;
       if (d_.op_end(p.source) > d_.op_start(k) + kRounding) {
-        d_.note("stream_wait_contradicted",
-                "stream waits that the times of their operations contradict");
+        if (!trial_)
+          d_.note("stream_wait_contradicted",
+                  "stream waits that the times of their operations contradict");
       } else {
         add(p.source, k, Known::kRecorded);
       }
@@ -178,9 +198,10 @@ class Finder {
   }
 
   // What can `k` have waited for? In this order: work that ended just when `k` started, if nothing
-  // else explains that start; the operation that the order of the calls suggests, or the one before
-  // it that had ended; the latest launched on another stream that this one has not waited for yet.
-  // Nothing that ended after `k` started.
+  // else explains that start; the operation that the order of the calls suggests, or, where the
+  // thread comes back to a stream, one before it that had ended; the latest launched on another
+  // stream that this one has not waited for yet. Nothing that ended after `k` started, here or (see
+  // Refuted) in another iteration.
   Op choose(const Pending& p, Op k) {
     const std::uint32_t mine = d_.op_stream[k];
     const Nanos start = d_.op_start(k);
@@ -191,19 +212,23 @@ class Finder {
       if (s == mine) continue;
       const bool suggested = p.source != kNone && d_.op_stream[p.source] == s;
       Op x = suggested ? p.source : last_launched_before(d_, s, p.at);
-      bool newest = true;
-      for (int tries = 0; x != kNone && d_.op_end(x) > start + kRounding && tries < kBack;
-           ++tries) {
+      if (x == kNone) continue;
+      const auto ended = [&](Op o) { return d_.op_end(o) <= start + kRounding; };
+      const std::uint64_t site = place_in_program(p, k, s);
+      const bool here = ended(x);
+      if (trial_ && !here) refuted_.insert(site);
+      const bool newest = here && !refuted_.contains(site);
+      const bool returns = suggested && p.before == mine;
+      for (int tries = 0; x != kNone && !ended(x) && tries < kBack; ++tries) {
         x = x > d_.streams[s].first ? x - 1 : kNone;
-        newest = false;
       }
-      if (x == kNone || d_.op_end(x) > start + kRounding) continue;
+      if (x == kNone || !ended(x)) continue;
       const auto joined = joined_.find(key(s, mine));
       const bool known = joined != joined_.end() && joined->second >= x;
       int rank = 0;
-      if (late && start - d_.op_end(x) <= kTolerance) {
+      if (late && start - d_.op_end(x) <= kTolerance && (newest || returns)) {
         rank = 4;
-      } else if (suggested && (newest || !known)) {
+      } else if (suggested && (newest || (returns && !known))) {
         rank = newest ? 3 : 2;
       } else if (!known && newest) {
         rank = 1;
@@ -215,6 +240,20 @@ class Finder {
     }
     return best;
   }
+  [[nodiscard]] std::uint64_t place_in_program(const Pending& p, Op k, std::uint32_t stream) const {
+    const auto name = [&](Op o) {
+      if (o == kNone) return std::uint64_t{0};
+      const Draft::Ref r = d_.ref(d_.op_event[o]);
+      return std::uint64_t{r.table->name[r.event]} + 1;
+    };
+    std::uint64_t h = stream;
+    for (const std::uint64_t x :
+         {std::uint64_t{d_.op_stream[k]}, name(k), name(p.last), std::uint64_t{p.thread}}) {
+      h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
+      h ^= h >> 29U;
+    }
+    return h;
+  }
   [[nodiscard]] Nanos launched(Op k) const {
     return d_.op_call[k] == kNone ? kNever : d_.start(d_.op_call[k]);
   }
@@ -224,6 +263,7 @@ class Finder {
     Op& joined =
         joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
+    if (trial_) return;
     for (std::size_t i = d_.op_edges.size(); i-- > 0 && d_.op_edges[i].to == target;) {
       if (d_.op_edges[i].from == source) return;
     }
@@ -241,6 +281,8 @@ class Finder {
   std::vector<Pending> recorded_;
   std::unordered_map<std::int64_t, Nanos> record_time_;
   std::unordered_map<std::uint64_t, Op> joined_;
+  Refuted& refuted_;
+  bool trial_;  ///< only looks for contradictions
   std::uint64_t given_up_ = 0;
 };
 
@@ -281,7 +323,11 @@ Op last_launched_before(const Draft& d, std::uint32_t stream, Nanos t) {
 }
 
 void find_event_waits(Draft& d) {
-  for (std::uint32_t p = 0; p < d.processes.size(); ++p) Finder(d, p).run();
+  for (std::uint32_t p = 0; p < d.processes.size(); ++p) {
+    Refuted refuted;
+    Finder(d, p, refuted, true).run();
+    Finder(d, p, refuted, false).run();
+  }
 }
 
 }  // namespace ergon::graph

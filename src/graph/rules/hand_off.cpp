@@ -1,6 +1,7 @@
 // Host threads that wait for each other, as the caller of backward() and the autograd thread do.
 // Nothing records it; the evidence is in the idle times: a thread wakes just after another has gone
-// idle, and that one stays idle until it is done.
+// idle, and that one stays idle until it is done. A thread that neither launches nor runs
+// operations (it polls events, it pins memory) is assumed to follow the threads that do.
 #include <algorithm>
 #include <map>
 
@@ -30,7 +31,7 @@ Pre last_ended(const Draft& d, const HostThread& t, Nanos at) {
 
 class Finder {
  public:
-  Finder(Draft& d, std::uint32_t process) : d_(d) {
+  Finder(Draft& d, std::uint32_t process) : d_(d), process_(process) {
     for (std::uint32_t t = 0; t < d.threads.size(); ++t) {
       if (d.threads[t].process == process && d.threads[t].has_ops) threads_.push_back(t);
     }
@@ -44,6 +45,33 @@ class Finder {
     });
     for (const HostGap& wake : wakes_) begin_session(wake);
     for (const HostGap& wake : wakes_) resume(wake);
+  }
+
+  void follow() {
+    constexpr std::size_t kLeaders = 8;
+    std::vector<std::uint32_t> leaders;
+    std::vector<std::uint32_t> followers;
+    for (std::uint32_t t = 0; t < d_.threads.size(); ++t) {
+      if (d_.threads[t].process != process_ || d_.threads[t].first == d_.threads[t].last) continue;
+      (d_.threads[t].has_ops || d_.threads[t].launches ? leaders : followers).push_back(t);
+    }
+    std::stable_sort(leaders.begin(), leaders.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return d_.threads[a].last - d_.threads[a].first > d_.threads[b].last - d_.threads[b].first;
+    });
+    if (leaders.size() > kLeaders) leaders.resize(kLeaders);
+    wakes_.clear();
+    for (const std::uint32_t t : followers) gaps_of(t);
+    for (const HostGap& wake : wakes_) {
+      Pre latest = kNone;
+      for (const std::uint32_t t : leaders) {
+        const Pre from = last_ended(d_, d_.threads[t], wake.end);
+        if (from != kNone && (latest == kNone || d_.node_end(from) > d_.node_end(latest)))
+          latest = from;
+      }
+      if (latest != kNone && d_.node_end(latest) >= wake.begin) {
+        d_.hand_offs.push_back({latest, wake.after, Known::kAssumed});
+      }
+    }
   }
 
  private:
@@ -110,7 +138,7 @@ class Finder {
     if (covered * 2 < end - at) return;
     const Pre from = last_ended(d_, d_.threads[best->thread], best->begin);
     if (from == kNone) return;
-    d_.hand_offs.push_back({from, wake.after});
+    hand_over(from, wake);
     sessions_[best->thread].push_back({wake.thread, at, end});
   }
 
@@ -127,11 +155,29 @@ class Finder {
     if (wake.begin > session.end) return;  // the caller had gone on already
     const Pre from = last_ended(d_, d_.threads[session.worker], wake.end);
     if (from != kNone && d_.node_start(from) >= session.begin && d_.node_end(from) >= wake.begin) {
-      d_.hand_offs.push_back({from, wake.after});
+      hand_over(from, wake);
     }
   }
 
+  // The thread goes on with its first node after `from` has ended. Annotations that only spanned
+  // the waiting take no time of their own.
+  void hand_over(Pre from, const HostGap& wake) {
+    const std::size_t ops = d_.op_event.size();
+    const Nanos done = d_.node_end(from);
+    Pre to = wake.after;
+    while (to > d_.threads[wake.thread].first && d_.host_annotation[to - 1 - ops] &&
+           d_.node_start(to - 1) >= done)
+      --to;
+    for (Pre p = to; p > d_.threads[wake.thread].first && d_.host_annotation[p - 1 - ops] &&
+                     d_.node_start(p - 1) >= wake.begin;
+         --p) {
+      d_.host_duration[p - 1 - ops] = 0;
+    }
+    d_.hand_offs.push_back({from, to});
+  }
+
   Draft& d_;
+  std::uint32_t process_;
   std::vector<std::uint32_t> threads_;
   std::vector<HostGap> wakes_;
   std::map<std::uint32_t, std::vector<Session>> sessions_;  ///< by caller, in time order
@@ -140,7 +186,11 @@ class Finder {
 }  // namespace
 
 void find_hand_offs(Draft& d) {
-  for (std::uint32_t p = 0; p < d.processes.size(); ++p) Finder(d, p).run();
+  for (std::uint32_t p = 0; p < d.processes.size(); ++p) {
+    Finder finder(d, p);
+    finder.run();
+    finder.follow();
+  }
   std::sort(d.hand_offs.begin(), d.hand_offs.end(), [](const HandOff& a, const HandOff& b) {
     return std::pair(a.to, a.from) < std::pair(b.to, b.from);
   });

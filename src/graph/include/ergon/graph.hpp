@@ -303,14 +303,22 @@ struct Step {
   std::uint32_t table = 0;
   TimeRange host;  ///< of the host thread that runs the step
   bool annotated = false;
+  /// Share of its kernel launches that the next step (for the last: the one before) has too; 1 for
+  /// a lone step. Low: a warm-up, or other work.
+  double alike = 1;
 };
 /// Steps from annotations (ProfilerStep#N, else the most regular annotation that repeats), else
 /// from the repetition of the kernel sequence; empty where there is none.
 std::vector<Step> find_steps(const Graph& graph);
 /// The nodes of a step: host nodes that start in it and the GPU work they launched, ascending.
 std::vector<NodeId> nodes_of(const Graph& graph, const Step& step);
-/// Node pairs (a, b) of two steps with the same kind, name, track role and order.
+/// Node pairs (a, b) of two steps of one table: the same name, track and order, and for host events
+/// the same piece. Ascending.
 std::vector<std::pair<NodeId, NodeId>> match_nodes(const Graph& graph, const Step& a,
                                                    const Step& b);
+/// Gives the nodes of step `a` the durations that the same work has in step `b`: GPU work, and with
+/// `host` host events too (whole events, where they are cut into different pieces). How many nodes.
+std::uint64_t exchange_durations(const Graph& graph, const Step& a, const Step& b, bool host,
+                                 std::span<Nanos> durations);
 
 }  // namespace ergon::graph
