@@ -215,4 +215,30 @@ TEST(WhatIf, RefusesWhatItCannotRead) {
   EXPECT_TRUE(graph::WhatIf::parse("host=~aten::mm:-5us"));
 }
 
+// Random traces: whatever they hold, the graph replays them, and its order is topological.
+TEST(Graph, RandomTracesReplay) {
+  std::mt19937 rng(11);
+  const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  const char* const apis[] = {
+      "cudaLaunchKernel",    "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaDeviceSynchronize",
+      "cudaStreamWaitEvent", "cudaEventRecord", "cudaEventSynchronize",  "cudaGraphLaunch"};
+  for (int round = 0; round < 200; ++round) {
+    Rows r;
+    for (int i = 0; i < 60; ++i) {
+      const Nanos start = pick(200) * 500;
+      r.host(pick(3), pick(3) == 0 ? EventKind::kHostOp : EventKind::kApi, start, pick(40) * 500,
+             apis[pick(8)], pick(30));
+      r.gpu(pick(3), pick(4) == 0 ? EventKind::kCopy : EventKind::kKernel, start + pick(30) * 500,
+            pick(30) * 500, "k", pick(30));
+    }
+    const trace::EventTable t = r.table();
+    const auto g = graph::build(t);
+    ASSERT_TRUE(g);
+    EXPECT_EQ(graph::check_replay(*g).max_difference_ns, 0);
+    for (NodeId n = 0; n < g->size(); ++n) {
+      for (std::size_t e = 0; e < g->edge_count(n); ++e) EXPECT_LT(g->edge(n, e).from, n);
+    }
+  }
+}
+
 }  // namespace
