@@ -94,6 +94,18 @@ Outcome search(const Problem& problem, double limit_s, std::size_t labels) {
   return out;
 }
 
+// No plan takes longer.
+double longest_time(const Problem& problem) {
+  double sum = problem.switching.time_s * static_cast<double>(problem.packs.size() + 1);
+  for (const Pack& p : problem.packs) {
+    double most = 0;
+    for (const Option& o : p.options) most = std::max(most, o.time_s);
+    for (const After& a : p.after) most += a.lag_s;
+    sum += most;
+  }
+  return sum * (1 + kTimeTolerance);
+}
+
 // The same packs, where the energy of a plan is its makespan: one watt of idle power, and each pack
 // of that GPU spends what it would idle.
 Problem only_time(const Problem& problem) {
@@ -114,18 +126,12 @@ Result<Solution> solve_exact(const Problem& problem, double deadline_s, std::siz
     out.optimal = true;
     return out;
   }
-  const Outcome found = search(problem, latest_end(deadline_s), labels);
+  // A limit that no plan can exceed says nothing, but would spoil the scale of the prices.
+  const double limit = std::min(latest_end(deadline_s), longest_time(problem));
+  const Outcome found = search(problem, limit, labels);
   if (found.choice.empty() && !found.complete) return out;
   if (found.choice.empty()) {
-    double slowest = 0;
-    for (const Pack& p : problem.packs) {
-      double most = 0;
-      for (const Option& o : p.options) most = std::max(most, o.time_s);
-      for (const After& a : p.after) most += a.lag_s;
-      slowest += most + problem.switching.time_s;
-    }
-    const Outcome fastest =
-        search(only_time(problem), 2 * slowest + problem.switching.time_s, labels);
+    const Outcome fastest = search(only_time(problem), longest_time(problem), labels);
     if (fastest.choice.empty()) return fail(no_plan_at_all());
     const double least_s = evaluate(problem, fastest.choice).time_s;
     const Outcome nearest = search(problem, latest_end(least_s), labels);

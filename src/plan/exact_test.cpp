@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "chain.hpp"
@@ -145,6 +146,25 @@ TEST(Exact, agrees_with_the_chain_solver_where_nothing_can_be_listed) {
     EXPECT_TRUE(exact->optimal) << seed;
     EXPECT_NEAR(chain->value.energy_j, exact->value.energy_j, 1e-9 * exact->value.energy_j) << seed;
   }
+}
+
+TEST(Exact, any_deadline) {
+  const Problem p = testing::random_small(7);
+  const auto late = solve(p, kInfinity);
+  const auto later = solve(p, 1e6);
+  ASSERT_TRUE(late && later);
+  EXPECT_EQ(late->value.energy_j, later->value.energy_j);
+  EXPECT_EQ(solve(p, 0).error().code, Errc::kInfeasible);
+  EXPECT_EQ(solve(p, -1).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(solve(p, std::nan("")).error().code, Errc::kInvalidArgument);
+  Problem chain = p;
+  for (Pack& pack : chain.packs) {
+    pack.gpu = 0;
+    pack.after.clear();
+  }
+  const auto free = solve(chain, kInfinity);
+  ASSERT_TRUE(free);
+  EXPECT_TRUE(free->optimal);
 }
 
 TEST(Exact, no_packs) {

@@ -1,5 +1,6 @@
 // Which optimiser a problem gets.
 #include <algorithm>
+#include <cmath>
 
 #include "chain.hpp"
 #include "coupled.hpp"
@@ -16,6 +17,11 @@ constexpr std::size_t kProvable = 40;  // packs
 }  // namespace
 
 Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOptions& options) {
+  if (std::isnan(deadline_s) || deadline_s < 0) {
+    return fail(Errc::kInvalidArgument, "the deadline is not a time of zero or more",
+                "give a deadline in seconds");
+  }
+  if (problem.packs.empty()) return solve_exact(problem, deadline_s, 0);
   if (is_chain(problem)) return solve_chain(problem, deadline_s, options);
   // A proof where the packs are few; a certified gap elsewhere.
   if (problem.packs.size() <= kProvable) {
@@ -23,8 +29,8 @@ Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOpt
     if (!proof || (proof->optimal && !proof->choice.empty())) return proof;
     auto found = solve_coupled(problem, deadline_s, options);
     if (found) {
-      found->lower_bound_j = std::min(std::max(found->lower_bound_j, proof->lower_bound_j),
-                                      found->value.energy_j);
+      found->lower_bound_j =
+          std::min(std::max(found->lower_bound_j, proof->lower_bound_j), found->value.energy_j);
       if (!proof->choice.empty() && proof->value.energy_j < found->value.energy_j) return proof;
     } else if (!proof->choice.empty()) {
       return proof;
