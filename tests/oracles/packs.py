@@ -1,5 +1,19 @@
 """The contract of pack files in a second language: re-timing, and a mixed-integer program of all plans."""
+import os
+
 TOLERANCE = 1e-9
+
+
+def quiet(make):
+    """Calls `make` with stdout closed: HiGHS greets from C++ before it can be told not to."""
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        return make()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def retime(problem, clocks):
@@ -58,7 +72,7 @@ def highs_optimum(problem, deadline_s, seconds=20.0):
     repeats = problem.get("repeats", False)
     packs = problem["packs"]
     limit = deadline_s * 1e3 * (1 + TOLERANCE)  # times in ms: the tolerances of the solver are absolute
-    h = highspy.Highs()
+    h = quiet(highspy.Highs)
     h.setOptionValue("output_flag", False)
     h.setOptionValue("mip_rel_gap", 0.0)
     h.setOptionValue("mip_abs_gap", 1e-9)

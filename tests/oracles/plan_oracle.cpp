@@ -110,10 +110,12 @@ void chains(std::uint32_t packs, std::uint32_t clocks) {
                                          {0.010, 0.5, 0.1}};
   for (const bool repeats : {false, true}) {
     for (const SwitchCost& cost : costs) {
-      for (const double slowdown : {0.005, 0.01, 0.03, 0.05, 0.10}) {
-        for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
-          const Problem p = testing::random_chain(
-              seed, {.packs = packs, .clocks = clocks, .switching = cost, .repeats = repeats});
+      for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}}) {
+        const Problem p = testing::random_chain(
+            seed, {.packs = packs, .clocks = clocks, .switching = cost, .repeats = repeats});
+        const double time = evaluate(p, default_choice(p)).time_s;
+        bool first = true;  // the problem goes out once, before all its deadlines
+        for (const double slowdown : {0.005, 0.01, 0.03, 0.05, 0.10}) {
           Value line = Value::object();
           line.set("name", "chain " + std::to_string(packs) + " x " + std::to_string(clocks));
           line.set("switch_time_s", cost.time_s);
@@ -122,8 +124,8 @@ void chains(std::uint32_t packs, std::uint32_t clocks) {
           line.set("repeats", repeats);
           line.set("slowdown", slowdown);
           line.set("seed", seed);
-          const double time = evaluate(p, default_choice(p)).time_s;
-          report(p, (1 + slowdown) * time, std::move(line), seed == 1 && slowdown == 0.03);
+          report(p, (1 + slowdown) * time, std::move(line), first);
+          first = false;
         }
       }
     }
