@@ -67,6 +67,7 @@ struct Command {
   std::string artefact = {};  ///< what -o writes; empty: the command has no artefact and refuses -o
   std::vector<std::string> exports =
       {};                      ///< formats of --export beyond those of every answer ("perfetto")
+  bool uses_gpu = false;       ///< takes the global --gpu SEL
   bool wraps_program = false;  ///< takes "-- PROGRAM ARGS..."; failures of the tool are exit 125
   /// Does the work; 0, or 1 where the answer is "no". Empty: the command is not part of this build
   /// and is not listed.
@@ -83,6 +84,9 @@ std::span<const Flag> global_flags();
 /// none.
 const Flag* find_flag(const Command& command, std::string_view name);
 const Flag* find_flag(const Command& command, char letter);
+/// Whether a global flag means something here: -o needs an artefact, --gpu a command that uses a
+/// GPU.
+bool offers(const Command& command, const Flag& global);
 /// Headings of the list of commands, in order.
 std::span<const std::string_view> command_groups();
 

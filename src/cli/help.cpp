@@ -109,10 +109,18 @@ std::vector<FlagGroup> flag_groups(const Command& command, bool with_global) {
   for (const Flag& flag : command.flags) add(flag);
   for (const Flag& flag : global_flags()) {
     const bool redefined = find_flag(command, flag.name) != &flag;
-    const bool no_artefact = flag.name == "output" && command.artefact.empty();
-    if (!redefined && !no_artefact && (with_global || flag.name == "output")) add(flag);
+    if (!redefined && offers(command, flag) && (with_global || flag.name == "output")) add(flag);
   }
   return groups;
+}
+
+std::vector<const Flag*> offered_global_flags() {
+  std::vector<const Flag*> flags;
+  for (const Flag& flag : global_flags()) {
+    const auto takes = [&flag](const Command* command) { return offers(*command, flag); };
+    if (std::ranges::any_of(commands(), takes)) flags.push_back(&flag);
+  }
+  return flags;
 }
 
 std::string usage_line(const Command& command) {

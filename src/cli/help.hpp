@@ -38,6 +38,8 @@ struct FlagGroup {
   std::string title;
   std::vector<const Flag*> flags;
 };
+/// The global flags that any command of this build offers.
+std::vector<const Flag*> offered_global_flags();
 /// The command's own groups first, the global flags last; a global flag that the command redefines
 /// is left out.
 std::vector<FlagGroup> flag_groups(const Command& command, bool with_global);

@@ -89,9 +89,7 @@ std::string man_page() {
     }
     if (!lines.empty()) out += ".SS " + std::string(group) + "\n" + lines;
   }
-  FlagGroup global{"Global flags", {}};
-  for (const Flag& flag : global_flags()) global.flags.push_back(&flag);
-  out += ".SH OPTIONS\n" + flags({global});
+  out += ".SH OPTIONS\n" + flags({{"Global flags", offered_global_flags()}});
   out += ".PP\nValues carry units (3%, 12ms, 1410MHz, 200MB); a bare number is an error.\n";
   out += kExitStatus;
   out +=

@@ -229,6 +229,12 @@ class Parser {
       return usage("'ergon " + command.name + "' makes no file for -o",
                    "to write the answer: --export json:FILE, csv:FILE, md:FILE or html:FILE");
     }
+    const bool own_gpu =
+        std::ranges::find(command.flags, "gpu", &Flag::name) != command.flags.end();
+    if (args_.given.contains("gpu") && !own_gpu && !command.uses_gpu) {
+      return usage("'ergon " + command.name + "' uses no GPU: --gpu has no meaning here",
+                   "leave --gpu out");
+    }
     for (const auto& item : args_.values["export"]) {
       ERGON_TRY_STATUS(check(std::get<Export>(item)));
     }

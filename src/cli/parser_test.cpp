@@ -117,6 +117,7 @@ TEST(Parser, ErrorsNameTheWordAndWhatWasMeant) {
       {plan_command, "t.json --max-slowdown 3% --deadline 1ms", "exclude each other", "keep one"},
       {plan_command, "t.json --frontier --export perfetto:x", "no export to 'perfetto'",
        "accepted: json"},
+      {plan_command, "t.json --frontier --gpu 0", "uses no GPU", "leave --gpu out"},
       {device_command, "shw", "'shw' is no ACTION", "did you mean 'show'?"},
       {explain_command, "gap slack", "one argument too many", "see"},
   };

@@ -66,9 +66,7 @@ std::string reference_page() {
            cell(command->summary) + " |\n";
   }
   out += "\n## Global flags\n\n";
-  std::vector<const Flag*> global;
-  for (const Flag& flag : global_flags()) global.push_back(&flag);
-  out += flag_table(global);
+  out += flag_table(offered_global_flags());
   out +=
       "\nValues carry units: `3%`, `12ms`, `1410MHz`, `200MB`; a bare number is an error (exit "
       "2).\n\n"

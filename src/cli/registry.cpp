@@ -216,6 +216,11 @@ const Flag* find_flag(const Command& command, char letter) {
   return nullptr;
 }
 
+bool offers(const Command& command, const Flag& global) {
+  if (global.name == "output") return !command.artefact.empty();
+  return global.name != "gpu" || command.uses_gpu;
+}
+
 std::span<const std::string_view> command_groups() { return kGroups; }
 
 std::vector<std::string> lint(std::span<const Command* const> commands) {

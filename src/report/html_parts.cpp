@@ -293,9 +293,23 @@ std::string html_kernels(const Value& page) {
 }
 
 std::string html_tables(const Answer& answer) {
-  std::string out;
-  for (const auto& table : answer.tables) out += section("long", table.title, table_html(table));
-  return out;
+  // Two small tables in a row stand side by side.
+  const auto small = [&](std::size_t i) {
+    return i < answer.tables.size() && answer.tables[i].columns.size() <= 4 &&
+           answer.tables[i].rows.size() <= 12;
+  };
+  std::string out = "<div class=\"grid\">\n";
+  for (std::size_t i = 0; i < answer.tables.size(); ++i) {
+    const auto& table = answer.tables[i];
+    if (small(i) && small(i + 1)) {
+      const auto& next = answer.tables[++i];
+      out += section("half", table.title, table_html(table)) +
+             section("half", next.title, table_html(next));
+    } else {
+      out += section("long", table.title, table_html(table));
+    }
+  }
+  return out + "</div>\n";
 }
 
 std::string html_coverage(const Value& page) {

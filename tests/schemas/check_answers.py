@@ -185,7 +185,7 @@ def main(ergon, listing):
                 schema = one_document(run(["schema", name], folder).stdout)
                 problems = faults(document, schema, schema)
             except (ValueError, KeyError, AssertionError) as error:
-                problems = [f"{error} (stdout {done.stdout[:80]!r}, stderr {done.stderr[:200]!r})"]
+                problems = [f"{error} (exit status {done.returncode}, stdout {done.stdout[:80]!r}, stderr {done.stderr[:200]!r})"]
             failed += bool(problems)
             print(f"{'FAIL' if problems else 'pass'}  {line}")
             for problem in problems[:20]:
