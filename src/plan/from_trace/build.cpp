@@ -136,7 +136,7 @@ std::size_t most_packs(const Window& window, Seconds latency, const TraceOptions
                        std::size_t gpus) {
   constexpr double kPacksALatency = 8;
   std::size_t most = options.max_packs;
-  if (gpus > 1) most = std::max<std::size_t>(20, 2 * options.max_packs / gpus);
+  if (gpus > 1) most = std::max<std::size_t>(20, options.max_packs / (2 * gpus));
   if (latency.si() > 0) {
     const double length = to_seconds(window.end_ns - window.begin_ns).si();
     const double useful = std::max(20.0, kPacksALatency * length / latency.si());

@@ -136,7 +136,8 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
     best = *std::move(again);
   }
   // Then as few of them as the re-timed graph allows.
-  if (out.repairs == 0) {
+  // (Plans of several GPUs take long: they keep the safe side.)
+  if (out.repairs == 0 && packs.problem.gpus.size() == 1) {
     double low = 0;   // share too small: the plan misses the deadline
     double high = 1;  // share of `best`
     for (int i = 0; i < kMostTrials; ++i) {

@@ -59,7 +59,7 @@ struct TraceOptions {
   std::optional<Seconds> min_run = {};         ///< unset: kMinRunLatencies switch latencies
   std::optional<Hertz> lowest_clock = {};      ///< offer no clock below it
   bool whole = false;                          ///< plan the whole trace, even where a step repeats
-  std::size_t max_packs = 1000;                ///< on one GPU; several GPUs share twice as many
+  std::size_t max_packs = 1000;                ///< on one GPU; several GPUs share half as many
   std::size_t max_clocks = 64;                 ///< supported clocks are thinned evenly to so many
   std::vector<Curve> curves =
       {};  ///< with measurements, only clocks that all curves have are offered
