@@ -104,7 +104,8 @@ StringId Builder::cached_detail(const RawEvent& event, Family family, const Plac
       static_cast<std::size_t>(last.text.data() + last.text.size() - first.text.data());
   if (size > kLongestCached) return detail_text(event, family, offset);
   const std::string_view raw(first.text.data(), size);
-  const auto id = static_cast<std::uint16_t>(unsigned{first.index} << 8U | static_cast<unsigned>(family));
+  const auto id =
+      static_cast<std::uint16_t>(unsigned{first.index} << 8U | static_cast<unsigned>(family));
   const std::uint64_t hash = XXH3_64bits_withSeed(raw.data(), raw.size(), id);
   CachedDetail& cached = details_[hash % kCachedDetails];
   if (cached.hash == hash && cached.first == id && cached.raw == raw) return cached.id;
