@@ -19,10 +19,9 @@ class CallIndex {
   struct Entry {
     std::uint32_t table, call;
     std::int64_t id;
-    friend auto operator<=>(const Entry& a, const Entry& b) {
-      return std::tie(a.table, a.id, a.call) <=> std::tie(b.table, b.id, b.call);
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return std::tie(a.table, a.id, a.call) < std::tie(b.table, b.id, b.call);
     }
-    friend bool operator==(const Entry&, const Entry&) = default;
   };
   explicit CallIndex(std::vector<Entry> entries) : entries_(std::move(entries)) {
     if (!std::is_sorted(entries_.begin(), entries_.end()))

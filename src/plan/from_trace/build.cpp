@@ -218,6 +218,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   }
   const double all_s = total(packs.known_s);
   const double unknown_share = all_s > 0 ? unknown(packs.known_s) / all_s : 0;
+  packs.kept_back.resize(prices.size());
   std::vector<std::size_t> next_id(packs.problem.gpus.size(), 0);
   for (std::size_t i = 0; i < prices.size(); ++i) {
     auto& from = prices[i].options;
@@ -226,6 +227,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
     pack.gpu = refs[i].gpu;
     if (keep_default(prices[i], unknown_share)) {
       pack.options.assign(from.end() - 1, from.end());
+      packs.kept_back[i].assign(from.begin() + static_cast<std::ptrdiff_t>(lowest), from.end());
     } else {
       pack.options.assign(from.begin() + static_cast<std::ptrdiff_t>(lowest), from.end());
     }

@@ -152,6 +152,10 @@ void couple(const graph::Graph& graph, const Coupling& coupling, std::span<const
     infos.push_back(std::move(packs.packs[order[i]]));
     by_gpu[refs[order[i]].graph_gpu].push_back(i);
   }
+  std::vector<std::vector<Option>> kept_back;
+  kept_back.reserve(order.size());
+  for (const std::uint32_t i : order) kept_back.push_back(std::move(packs.kept_back[i]));
+  packs.kept_back = std::move(kept_back);
   packs.problem.packs = std::move(sorted);
   packs.packs = std::move(infos);
 

@@ -11,6 +11,13 @@ namespace {
 constexpr double kTimeTolerance = 1e-9;  // the contract's: feasible is time <= deadline (1 + 1e-9)
 constexpr int kMostTrials = 4;
 
+// What can be chosen from.
+struct Offer {
+  Problem problem;
+  std::vector<std::vector<Option>> kept_back;
+  std::vector<std::size_t> clocks;
+};
+
 struct Trial {
   double share = 1;
   Solution solution;
@@ -42,6 +49,7 @@ std::size_t best_range(const TracePacks& packs, double deadline_s) {
     TracePacks narrow;
     narrow.problem = packs.problem;
     narrow.packs.resize(packs.packs.size());
+    narrow.kept_back.resize(packs.packs.size());
     narrow.clocks = packs.clocks;
     narrow.table = packs.table;
     narrow.switch_latency = packs.switch_latency;
@@ -81,14 +89,22 @@ void price_switching(TracePacks& packs) {
   if (packs.switch_energy_j) cost.energy_j = *packs.switch_energy_j;
 }
 
+void offer_kept_back(TracePacks& packs) {
+  for (std::size_t i = 0; i < packs.kept_back.size(); ++i) {
+    if (!packs.kept_back[i].empty()) packs.problem.packs[i].options = std::move(packs.kept_back[i]);
+    packs.kept_back[i].clear();
+  }
+}
+
 void drop_lowest_clocks(TracePacks& packs, std::size_t count) {
   packs.clocks.erase(packs.clocks.begin(),
                      packs.clocks.begin() + static_cast<std::ptrdiff_t>(count));
   for (std::size_t i = 0; i < packs.problem.packs.size(); ++i) {
-    auto& options = packs.problem.packs[i].options;
     auto& own = packs.packs[i].own_time_s;
-    while (options.size() > packs.clocks.size()) options.erase(options.begin());
-    while (own.size() > options.size()) own.erase(own.begin());
+    for (auto* options : {&packs.problem.packs[i].options, &packs.kept_back[i]}) {
+      while (options->size() > packs.clocks.size()) options->erase(options->begin());
+    }
+    while (own.size() > packs.problem.packs[i].options.size()) own.erase(own.begin());
   }
   price_switching(packs);
 }
@@ -96,17 +112,18 @@ void drop_lowest_clocks(TracePacks& packs, std::size_t count) {
 void set_delay_share(TracePacks& packs, double share) {
   const double change = share / packs.delay_share;
   for (std::size_t i = 0; i < packs.packs.size(); ++i) {
-    Pack& pack = packs.problem.packs[i];
     const double length = to_seconds(packs.packs[i].end_ns - packs.packs[i].start_ns).si();
-    for (std::size_t k = 0; k < pack.options.size(); ++k) {
-      Option& option = pack.options[k];
-      const double delay = option.time_s - length;
-      if (delay <= 0) continue;
-      const std::size_t clock = packs.clocks[packs.clocks.size() - pack.options.size() + k];
-      const double time = length + delay * change;
-      option.energy_j =
-          std::max(0.0, option.energy_j + packs.table.idle_w[clock] * (time - option.time_s));
-      option.time_s = time;
+    for (auto* options : {&packs.problem.packs[i].options, &packs.kept_back[i]}) {
+      for (std::size_t k = 0; k < options->size(); ++k) {
+        Option& option = (*options)[k];
+        const double delay = option.time_s - length;
+        if (delay <= 0) continue;
+        const std::size_t clock = packs.clocks[packs.clocks.size() - options->size() + k];
+        const double time = length + delay * change;
+        const double idle_j = packs.table.idle_w[clock] * (time - option.time_s);
+        option.energy_j = std::max(0.0, option.energy_j + idle_j);
+        option.time_s = time;
+      }
     }
   }
   packs.delay_share = share;
@@ -122,6 +139,14 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
                                   : out.default_value.time_s * (1 + bound.max_slowdown.value_or(0));
   const double limit = out.deadline_s * (1 + kTimeTolerance);
 
+  // Every single clock on offer, before the range is narrowed for the plan's sake.
+  for (Uniform& uniform : uniform_clocks(graph, packs)) {
+    if (uniform.value.time_s > limit) continue;
+    if (!out.uniform || uniform.value.energy_j < out.uniform->value.energy_j) {
+      out.uniform = std::move(uniform);
+    }
+  }
+  const Offer all = {packs.problem, packs.kept_back, packs.clocks};
   drop_lowest_clocks(packs, best_range(packs, out.deadline_s));
   out.default_choice = default_choice(packs.problem);
 
@@ -171,12 +196,13 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   out.plan = std::move(best.solution);
   out.retimed_s = best.retimed_s;
 
-  for (Uniform& uniform : uniform_clocks(graph, packs)) {
-    if (uniform.value.time_s > limit) continue;
-    if (!out.uniform || uniform.value.energy_j < out.uniform->value.energy_j)
-      out.uniform = std::move(uniform);
-  }
   if (out.uniform && out.uniform->value.energy_j < out.plan.value.energy_j) {
+    packs.problem = all.problem;
+    packs.kept_back = all.kept_back;
+    packs.clocks = all.clocks;
+    packs.delay_share = 1;
+    offer_kept_back(packs);
+    out.default_choice = default_choice(packs.problem);
     out.plan.choice = out.uniform->choice;
     out.plan.value = out.uniform->value;
     out.plan.lower_bound_j = std::min(out.plan.lower_bound_j, out.plan.value.energy_j);

@@ -84,23 +84,19 @@ std::vector<double> window_times(const graph::Graph& graph, const TracePacks& pa
 
 std::vector<Uniform> uniform_clocks(const graph::Graph& graph, const TracePacks& packs) {
   const Problem& problem = packs.problem;
-  const bool common = std::all_of(problem.packs.begin(), problem.packs.end(), [&](const Pack& p) {
-    return p.options.size() == packs.clocks.size();
-  });
   const std::vector<double> lengths = window_times(graph, packs);
   std::vector<Uniform> result;
-  // Packs of unknown response leave only the trace's clock for all.
-  for (std::size_t k = common ? 0 : packs.clocks.size() - 1; k < packs.clocks.size(); ++k) {
+  for (std::size_t k = 0; k < packs.clocks.size(); ++k) {
     const std::size_t clock = packs.clocks[k];
     const double idle_w = packs.table.idle_w[clock];
     Uniform uniform{.clock_hz = packs.table.clocks[clock].si(), .choice = {}, .value = {}};
     uniform.value.time_s = lengths[k];
     // The packs' energies without their idle part, and idle power over the re-timed window.
-    for (const Pack& pack : problem.packs) {
-      const std::size_t option = pack.options.size() - (packs.clocks.size() - k);
-      uniform.choice.push_back(static_cast<std::uint32_t>(option));
-      uniform.value.energy_j +=
-          pack.options[option].energy_j - idle_w * pack.options[option].time_s;
+    for (std::size_t i = 0; i < problem.packs.size(); ++i) {
+      const auto& options =
+          packs.kept_back[i].empty() ? problem.packs[i].options : packs.kept_back[i];
+      uniform.choice.push_back(static_cast<std::uint32_t>(k));
+      uniform.value.energy_j += options[k].energy_j - idle_w * options[k].time_s;
     }
     uniform.value.energy_j += idle_w * lengths[k] * static_cast<double>(problem.gpus.size());
     result.push_back(std::move(uniform));

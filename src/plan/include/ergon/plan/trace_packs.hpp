@@ -92,7 +92,10 @@ struct FineGroup {
 /// The packs of a trace, and what a plan of them can be checked against.
 struct TracePacks {
   Problem problem;  ///< one option per offered clock, ascending; the last is the trace's
-  std::vector<PackInfo> packs;      ///< as problem.packs
+  std::vector<PackInfo> packs;  ///< as problem.packs
+  /// All options of packs that are kept at the trace's clock (unknown response, priced as 1/f), for
+  /// clocks that are the same for every pack; empty for the others.
+  std::vector<std::vector<Option>> kept_back;
   std::vector<std::size_t> clocks;  ///< offered clocks: indices into table.clocks, ascending
   model::ClockTable table;
   bool trace_clock_assumed = true;
@@ -166,6 +169,8 @@ std::vector<Uniform> uniform_clocks(const graph::Graph& graph, const TracePacks&
 /// Sets time and energy of a change from the latency: meanwhile the clock is the old or the new
 /// one, so the worse of both is charged, between the ends of the offered range.
 void price_switching(TracePacks& packs);
+/// Offers the kept-back options as well.
+void offer_kept_back(TracePacks& packs);
 /// Takes the lowest `count` clocks off offer. A narrower range makes each change cheaper.
 void drop_lowest_clocks(TracePacks& packs, std::size_t count);
 
