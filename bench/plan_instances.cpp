@@ -210,10 +210,10 @@ void add_pipeline(Builder& b, std::uint32_t stages, std::uint32_t batches, doubl
 }  // namespace
 
 const std::vector<std::string>& families() {
-  static const std::vector<std::string> kAll = {"chain",      "allreduce", "barrier", "pipeline",
-                                                "neighbours", "random",    "uneven",  "equal",
-                                                "noisy",      "lockstep"};
-  return kAll;
+  static const std::vector<std::string> all_names = {
+      "chain",  "allreduce", "barrier", "pipeline", "neighbours",
+      "random", "uneven",    "equal",   "noisy",    "lockstep"};
+  return all_names;
 }
 
 Problem make_instance(const Spec& spec) {

@@ -30,6 +30,7 @@ std::vector<Pre> time_order(const Draft& d) {
     }
   };
   std::vector<Row> rows;
+  rows.reserve(d.threads.size() + d.streams.size());
   for (const HostThread& t : d.threads) rows.push_back({t.first, t.last});
   for (const Stream& s : d.streams) rows.push_back({s.first, s.last});
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;

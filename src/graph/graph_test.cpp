@@ -98,6 +98,7 @@ TEST(ApiNames, VersionsAndVendors) {
 TEST(PackedNanos, WideBlocksKeepTheirValues) {
   graph::PackedNanos p;
   std::vector<Nanos> values;
+  values.reserve(1000);
   std::mt19937_64 rng(3);
   for (int i = 0; i < 1000; ++i)
     values.push_back(static_cast<Nanos>(rng() % (i % 200 < 100 ? 1000U : 1ULL << 40U)));
@@ -225,11 +226,11 @@ TEST(Graph, RandomTracesReplay) {
   for (int round = 0; round < 200; ++round) {
     Rows r;
     for (int i = 0; i < 60; ++i) {
-      const Nanos start = pick(200) * 500;
-      r.host(pick(3), pick(3) == 0 ? EventKind::kHostOp : EventKind::kApi, start, pick(40) * 500,
-             apis[pick(8)], pick(30));
-      r.gpu(pick(3), pick(4) == 0 ? EventKind::kCopy : EventKind::kKernel, start + pick(30) * 500,
-            pick(30) * 500, "k", pick(30));
+      const Nanos start = Nanos{500} * pick(200);
+      r.host(pick(3), pick(3) == 0 ? EventKind::kHostOp : EventKind::kApi, start,
+             Nanos{500} * pick(40), apis[pick(8)], pick(30));
+      r.gpu(pick(3), pick(4) == 0 ? EventKind::kCopy : EventKind::kKernel,
+            start + Nanos{500} * pick(30), Nanos{500} * pick(30), "k", pick(30));
     }
     const trace::EventTable t = r.table();
     const auto g = graph::build(t);

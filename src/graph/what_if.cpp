@@ -119,6 +119,7 @@ std::uint64_t WhatIf::apply(const Graph& graph, std::span<Nanos> durations) cons
   ERGON_CHECK(durations.size() == g.size(), "one duration a node");
   enum : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<std::vector<std::uint8_t>> verdict;  // [table][string]: names repeat
+  verdict.reserve(g.tables.size());
   for (const trace::EventTable* table : g.tables)
     verdict.emplace_back(table->strings.size(), kUnknown);
   std::uint64_t hit = 0;

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): the name that xxhash.h reads
 #include <xxhash.h>
 
 namespace ergon::io {

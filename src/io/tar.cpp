@@ -198,7 +198,7 @@ Result<std::optional<std::string>> TarReader::next() {
         name = field(header, 0, 100);
         const std::string_view prefix =
             field(header, 257, 6) == "ustar" ? field(header, 345, 155) : std::string_view{};
-        if (!prefix.empty()) name = std::string(prefix) + "/" + name;
+        if (!prefix.empty()) name.insert(0, std::string(prefix).append("/"));
       }
       a.padding = Impl::padding_of(*size);
       a.member.start(name, *size);

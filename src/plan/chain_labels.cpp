@@ -94,8 +94,8 @@ void LabelSearch::begin_runs(std::uint32_t i) {
       run.energy_j += c.switching.energy_j;
     }
     moved_.clear();
-    static const Labels kOrigin = {{0, 0, kNoIndex}};
-    for (const Label& l : begin ? kOrigin : hub_) {
+    static const Labels origin = {{0, 0, kNoIndex}};
+    for (const Label& l : begin ? origin : hub_) {
       const Label next{l.time_s + run.time_s, l.energy_j + run.energy_j,
                        static_cast<std::uint32_t>(runs_.size())};
       // The run is written down first: a better plan may end through it.

@@ -30,6 +30,7 @@ class EdgeFilter {
   std::vector<Edge> edges_into(const Problem& problem, std::uint32_t at) const {
     const Pack& pack = problem.packs[net_.row[at]];
     std::vector<Edge> all;
+    all.reserve(pack.after.size());
     for (const After& a : pack.after) all.push_back({place_[a.pack], a.lag_s});
     std::ranges::sort(all, [](const Edge& a, const Edge& b) {
       return a.from != b.from ? a.from > b.from : a.lag_s > b.lag_s;

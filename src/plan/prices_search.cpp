@@ -10,6 +10,7 @@ namespace {
 
 std::vector<std::uint32_t> ends_of(const Network& net, bool tails) {
   std::vector<std::uint32_t> out;
+  out.reserve(net.arcs.size() + 1);
   for (const Network::Arc& a : net.arcs) out.push_back(tails ? a.tail : a.head);
   out.push_back(tails ? Network::kEnd : Network::kBegin);
   return out;

@@ -264,8 +264,9 @@ class Finder {
         joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
     if (trial_) return;
-    for (std::size_t i = d_.op_edges.size(); i-- > 0 && d_.op_edges[i].to == target;) {
-      if (d_.op_edges[i].from == source) return;
+    for (std::size_t i = d_.op_edges.size(); i > 0; --i) {
+      if (d_.op_edges[i - 1].to != target) break;
+      if (d_.op_edges[i - 1].from == source) return;
     }
     d_.op_edges.push_back({source, target, Rule::kEventWait, known});
   }
