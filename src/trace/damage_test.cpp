@@ -10,7 +10,7 @@
 namespace ergon::trace {
 namespace {
 
-const std::string kHead = R"json({
+const std::string file_head = R"json({
   "schemaVersion": 1,
   "deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 1, "numSms": 108}],
   "traceEvents": [)json";
@@ -31,7 +31,7 @@ std::string event(int i) {
 }
 
 std::string trace(int events) {
-  std::string out = kHead;
+  std::string out = file_head;
   for (int i = 0; i < events; ++i) out += (i == 0 ? "" : ",") + event(i);
   return out + R"json(
   ], "distributedInfo": {"rank": 5, "world_size": 8}, "baseTimeNanoseconds": 77
@@ -51,10 +51,10 @@ std::uint64_t damage(const EventTable& table) {
 
 TEST(Damage, TruncatedAnywhereKeepsTheEventsBefore) {
   const std::string whole = trace(4);
-  const std::size_t second = kHead.size() + event(0).size() + 1 + event(1).size();
+  const std::size_t second = file_head.size() + event(0).size() + 1 + event(1).size();
   for (std::size_t length = 0; length < whole.size() - 1; ++length) {
     const auto table = read(whole.substr(0, length));
-    if (length < kHead.size() + event(0).size()) {
+    if (length < file_head.size() + event(0).size()) {
       EXPECT_FALSE(table.has_value()) << length;
       if (!table) {
         EXPECT_EQ(table.error().code, Errc::kMalformedInput);
@@ -75,7 +75,7 @@ TEST(Damage, TruncatedAnywhereKeepsTheEventsBefore) {
 TEST(Damage, OneByteCostsAtMostTwoEvents) {
   const int events = 5;
   const std::string whole = trace(events);
-  const std::size_t begin = kHead.size();
+  const std::size_t begin = file_head.size();
   std::size_t end = begin;
   for (int i = 0; i < events; ++i) end += event(i).size() + 1;
   const std::string bytes("\"\\{}[],:0x \n\x01\xff\0", 15);
@@ -176,9 +176,9 @@ TEST(Damage, DepthAndLengthAreBounded) {
   for (int i = 0; i < 20000; ++i) objects += R"({"ph":[)";
   EXPECT_FALSE(read(objects).has_value());
   // An event that never ends is given up after 8 MiB; what follows is read.
-  std::string endless = kHead + R"({"ph": "X", "name": ")" + std::string(20U << 20U, 'x');
+  std::string endless = file_head + R"({"ph": "X", "name": ")" + std::string(20U << 20U, 'x');
   EXPECT_FALSE(read(endless).has_value());
-  std::string wide = kHead + event(0) + R"(, {"ph": "X", "args": {"a": [)";
+  std::string wide = file_head + event(0) + R"(, {"ph": "X", "args": {"a": [)";
   for (int i = 0; i < 3000000; ++i) wide += "1, ";
   const auto table = read(wide);
   ASSERT_TRUE(table.has_value());

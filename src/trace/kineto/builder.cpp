@@ -6,7 +6,7 @@
 
 #include "number.hpp"
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): the name that xxhash.h reads
 #include <xxhash.h>
 
 namespace ergon::trace::kineto {
