@@ -115,7 +115,7 @@ TEST(Kineto, GoesOnBehindADamagedEvent) {
 
 TEST(Kineto, RefusesWhatItIsNot) {
   EXPECT_EQ(refused("").code, Errc::kMalformedInput);
-  EXPECT_NE(refused(std::string("SQLite format 3\0 ", 18)).message.find("SQLite"),
+  EXPECT_NE(refused(std::string("SQLite format 3\0 ", 17)).message.find("SQLite"),
             std::string::npos);
   EXPECT_FALSE(refused("{}").hint.empty());
   EXPECT_EQ(refused("hello").offset, 0U);

@@ -30,8 +30,8 @@ std::string decimal(std::uint64_t ns) {
 }
 
 Event random_event(Random& random, std::uint64_t id) {
-  static const char* const kNames[] = {"aten::mm",          "aten::linear",    "a\\\"b\\u00e4",
-                                       "void gemm<4>(int)", "nccl:all_reduce", "\xc3\xa4ther"};
+  static const char* const names[] = {"aten::mm",          "aten::linear",    "a\\\"b\\u00e4",
+                                      "void gemm<4>(int)", "nccl:all_reduce", "\xc3\xa4ther"};
   const auto pick = [&random](auto n) { return random() % static_cast<std::uint64_t>(n); };
   Event e;
   const auto add = [&e](std::string key, std::string value) {
@@ -45,7 +45,7 @@ Event random_event(Random& random, std::uint64_t id) {
   const std::string duration = decimal(pick(4) * 250);
   const auto kind = pick(8);
   add("ph", quoted(kind == 7 ? "s" : "X"));
-  add("name", quoted(kNames[pick(6)]));
+  add("name", quoted(names[pick(6)]));
   add("ts", pick(9) == 0 ? quoted(start) : start);
   if (kind < 2) {
     add("cat", quoted("kernel"));
@@ -123,6 +123,7 @@ TEST(Order, NeitherOrderNorLayoutNorWindowNorThreadsShow) {
     Random random(seed);
     std::vector<Event> events;
     const std::size_t count = 2 + random() % 120;
+    events.reserve(count);
     for (std::size_t i = 0; i < count; ++i) events.push_back(random_event(random, i));
     const std::string text = write(events, random);
     const std::string expected = read(text, {}, false);
@@ -150,6 +151,7 @@ TEST(Order, MemoryOfShapesDoesNotShow) {
   for (std::uint64_t seed = 100; seed < 130; ++seed) {
     Random random(seed);
     std::vector<Event> events;
+    events.reserve(400);
     for (std::size_t i = 0; i < 400; ++i) events.push_back(random_event(random, i));
     const std::string text = write(events, random);
     const auto dump = [&text](bool remember) {

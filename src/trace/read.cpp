@@ -60,7 +60,7 @@ class ReadAhead final : public io::ByteSource {
       std::string piece(kAheadBytes, '\0');
       auto got = source_.read(piece);
       std::unique_lock lock(mutex_);
-      if (!got) failure_ = std::move(got).error();
+      if (!got) failure_ = got.error();
       if (!got || *got == 0) break;
       piece.resize(*got);
       room_.wait(lock, [this] { return stop_ || pieces_.size() < kAheadPieces; });

@@ -40,7 +40,7 @@ std::uint64_t count(const EventTable& table, EventKind kind) {
 }
 
 TEST_F(SharedData, KernelCounts) {
-  const std::pair<const char*, std::uint64_t> kKernels[] = {
+  const std::pair<const char*, std::uint64_t> kernels_of[] = {
       {"hta/train_a100_rank3of8_nccl.json.gz", 8568},
       {"kineto/resnet50_v100_2021_workers0.json.gz", 8772},
       {"tracelens/mi_vllm_decode_fullgraph.json.gz", 425},
@@ -57,7 +57,7 @@ TEST_F(SharedData, KernelCounts) {
       {"tracelens/h100_vit-nsfw.json.gz", 154},
       {"tracelens/mi300_vit-nsfw.json.gz", 155},
   };
-  for (const auto& [name, kernels] : kKernels) {
+  for (const auto& [name, kernels] : kernels_of) {
     const auto tables = read(name);
     ASSERT_TRUE(tables.has_value()) << name << tables.error().message;
     ASSERT_EQ(tables->size(), 1U) << name;

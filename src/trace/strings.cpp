@@ -4,7 +4,7 @@
 
 #include "ergon/trace.hpp"
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): the name that xxhash.h reads
 #include <xxhash.h>
 
 namespace ergon::trace {

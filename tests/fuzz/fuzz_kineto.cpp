@@ -49,6 +49,7 @@ std::string outcome(std::string_view bytes, const trace::ReadOptions& options, b
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name libFuzzer looks for.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string whole = outcome(bytes, {.window_bytes = 1U << 16U, .threads = 1}, true);

@@ -46,8 +46,8 @@ bool Window::more(const char*& keep) {
     const double before = timed ? thread_seconds() : 0;
     auto got = source_.read(std::span(buffer_.get() + kept, want));
     if (timed) seconds_ += thread_seconds() - before;
-    if (!got) failure_ = std::move(got).error();
-    done_ = failure_ || *got == 0;
+    if (!got) failure_ = got.error();
+    done_ = !got || *got == 0;
     added = !done_;
     if (added) size_ += *got;
   }
