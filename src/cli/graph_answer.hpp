@@ -20,12 +20,6 @@ struct GraphRequest {
   bool with_page = false;
 };
 
-/// Where the CPU time went, in seconds.
-struct GraphTimings {
-  double build_s = 0;
-  double analyse_s = 0;
-};
-
 struct GraphResult {
   Answer answer;
   bool replay_exact = true;

@@ -238,6 +238,15 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
   components.set("plan", components_value(components_of(view, out.plan.choice, out.plan.value)));
   answer.data.set("energy_components", std::move(components));
   answer.data.set("retimed_time_s", optional(out.retimed_s));
+  const double lowest = packs.table.clocks[packs.clocks.front()].si();
+  const double highest = packs.table.clocks[packs.clocks.back()].si();
+  answer.data.set("offered_clocks", Value::object()
+                                        .set("count", std::uint64_t{packs.clocks.size()})
+                                        .set("lowest_hz", lowest)
+                                        .set("highest_hz", highest));
+  answer.lines.push_back("The bound holds for these packs at the " +
+                         std::to_string(packs.clocks.size()) + " clocks on offer, " +
+                         clock_text(lowest) + " to " + clock_text(highest) + ".");
 
   double all = 0;
   for (const double s : packs.known_s) all += s;
