@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <random>
 #include <type_traits>
+#include <vector>
+
+#include "ergon/base/radix_sort.hpp"
 
 namespace ergon {
 namespace {
@@ -30,6 +36,25 @@ TEST(Result, TryReturnsTheFirstError) {
   EXPECT_EQ(quarter(8).value(), 2);
   ASSERT_FALSE(quarter(6).has_value());
   EXPECT_EQ(exit_code(quarter(6).error().code), 3);
+}
+
+TEST(RadixSort, EqualsStableSort) {
+  std::mt19937_64 random(5);
+  for (const std::size_t size : {0U, 1U, 2U, 511U, 512U, 5000U}) {
+    for (const std::int64_t spread : {std::int64_t{0}, std::int64_t{3}, std::int64_t{100000},
+                                      std::numeric_limits<std::int64_t>::max()}) {
+      std::vector<std::pair<std::int64_t, int>> items(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto magnitude =
+            static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(spread) + 1));
+        items[i] = {i % 2 == 0 ? magnitude : -magnitude, static_cast<int>(i)};
+      }
+      auto expected = items;
+      std::ranges::stable_sort(expected, {}, [](const auto& item) { return item.first; });
+      radix_sort(items, [](const auto& item) { return item.first; });
+      EXPECT_EQ(items, expected) << size << " " << spread;
+    }
+  }
 }
 
 TEST(Value, ObjectsKeepOrderAndReplaceByName) {

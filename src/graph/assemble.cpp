@@ -87,10 +87,15 @@ class Assembler {
     std::sort(d_.waits.begin(), d_.waits.end(), [](const HostWait& a, const HostWait& b) {
       return std::tie(a.at, a.op, a.rule) < std::tie(b.at, b.op, b.rule);
     });
-    first_in_row_.assign(order_.size(), false);
+    // Most nodes have none of these: a byte spares them the searches.
+    marks_.assign(order_.size(), 0);
     for (const HostThread& t : d_.threads) {
-      if (t.first < t.last) first_in_row_[t.first] = true;
+      if (t.first < t.last) marks_[t.first] |= kFirstInRow;
     }
+    for (const Pre p : d_.waiting) marks_[p] |= kWaited;
+    for (const OpEdge& e : d_.op_edges) marks_[e.to] |= kMoreEdges;
+    for (const HostWait& w : d_.waits) marks_[w.at] |= kMoreEdges;
+    for (const HandOff& h : d_.hand_offs) marks_[h.to] |= kMoreEdges;
   }
 
   void nodes() {
@@ -171,6 +176,7 @@ class Assembler {
           d_.op_overlaps[k] ? Rule::kStreamOverlap : Rule::kStreamOrder,
           d_.op_overlaps[k] ? Known::kInferred : Known::kRecorded, false);
     }
+    if ((marks_[k] & kMoreEdges) == 0) return;
     auto it = std::partition_point(d_.op_edges.begin(), d_.op_edges.end(),
                                    [&](const OpEdge& e) { return e.to < k; });
     for (; it != d_.op_edges.end() && it->to == k; ++it) {
@@ -181,13 +187,14 @@ class Assembler {
   }
 
   void host(NodeId n, Pre p) {
-    if (!first_in_row_[p]) {
-      const bool waited = std::binary_search(d_.waiting.begin(), d_.waiting.end(), p);
+    if ((marks_[p] & kFirstInRow) == 0) {
+      const bool waited = (marks_[p] & kWaited) != 0;
       const NodeId before = place_[p - 1];
       const Nanos gap = g_.start[n] - g_.start[before] - g_.duration[before];
       add(n, before, waited ? std::min(d_.latency.sync_return, gap) : 0, Rule::kThreadOrder,
           Known::kRecorded, false);
     }
+    if ((marks_[p] & kMoreEdges) == 0) return;
     auto wait = std::partition_point(d_.waits.begin(), d_.waits.end(),
                                      [&](const HostWait& w) { return w.at < p; });
     for (; wait != d_.waits.end() && wait->at == p; ++wait) {
@@ -197,7 +204,6 @@ class Assembler {
       add(n, place_[wait->op], staged ? seen : std::min(seen, d_.latency.sync_return), wait->rule,
           wait->known, wait->from_start);
     }
-    if (d_.hand_offs.empty()) return;
     auto off = std::partition_point(d_.hand_offs.begin(), d_.hand_offs.end(),
                                     [&](const HandOff& h) { return h.to < p; });
     for (; off != d_.hand_offs.end() && off->to == p; ++off) {
@@ -273,7 +279,10 @@ class Assembler {
   Graph::Impl& g_;
   std::vector<Pre> order_;
   std::vector<NodeId> place_;
-  std::vector<bool> first_in_row_;
+  static constexpr std::uint8_t kFirstInRow = 1;
+  static constexpr std::uint8_t kWaited = 2;
+  static constexpr std::uint8_t kMoreEdges = 4;
+  std::vector<std::uint8_t> marks_;  // by draft node
   std::vector<Candidate> found_;
   std::uint64_t conflicts_ = 0;
 };

@@ -12,13 +12,14 @@ Counts count(const Draft& d) {
   std::set<std::pair<std::uint32_t, std::int64_t>> processes;
   std::set<std::uint32_t> with_events;
   for (const HostThread& t : d.threads) {
+    const std::uint64_t before = c.api_calls + c.host_ops;
     for (std::uint32_t e = t.begin; e < t.end; ++e) {
       const trace::EventKind kind = d.kind(e);
       if (kind != trace::EventKind::kHostOp && kind != trace::EventKind::kApi) continue;
       if (!d.in_range(e)) continue;
-      with_events.insert(t.process);
       ++(kind == trace::EventKind::kApi ? c.api_calls : c.host_ops);
     }
+    if (c.api_calls + c.host_ops > before) with_events.insert(t.process);
   }
   for (const Stream& s : d.streams) {
     if (s.first == s.last) continue;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "draft.hpp"
+#include "ergon/base/radix_sort.hpp"
 
 namespace ergon::graph {
 namespace {
@@ -19,13 +20,12 @@ class CallIndex {
   struct Entry {
     std::uint32_t table, call;
     std::int64_t id;
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return std::tie(a.table, a.id, a.call) < std::tie(b.table, b.id, b.call);
-    }
   };
   explicit CallIndex(std::vector<Entry> entries) : entries_(std::move(entries)) {
-    if (!std::is_sorted(entries_.begin(), entries_.end()))
-      std::sort(entries_.begin(), entries_.end());
+    // Entries come table by table with calls ascending: of one id they stay so.
+    std::vector<Entry> spare;
+    radix_sort(entries_, spare, [](const Entry& e) { return e.id; });
+    radix_sort(entries_, spare, [](const Entry& e) { return std::int64_t{e.table}; });
   }
   /// The calls of an id; ids mostly come in ascending order, so the place after the last answer is
   /// tried first.

@@ -1,55 +1,81 @@
 // The chain that decides the span, and where its time goes.
 #include <algorithm>
-#include <unordered_map>
+#include <array>
 
 #include "binding.hpp"
 
 namespace ergon::graph {
 namespace {
 
-// Time by name; names are views into the tables, or constants.
+// Time by key, a small number; each key has a name, and keys may share one.
 class Shares {
  public:
-  void add(std::string_view name, Nanos time) {
+  explicit Shares(std::size_t keys) : place_(keys, kNone) {}
+  void add(std::size_t key, Nanos time) {
     if (time == 0) return;
-    const auto [it, fresh] = index_.try_emplace(name, shares_.size());
-    if (fresh) shares_.push_back({std::string(name), 0});
-    shares_[it->second].time_ns += time;
+    if (place_[key] == kNone) {
+      place_[key] = static_cast<std::uint32_t>(times_.size());
+      times_.emplace_back(key, 0);
+    }
+    times_[place_[key]].second += time;
   }
-  std::vector<Share> take() {
-    std::sort(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) {
-      return a.time_ns != b.time_ns ? a.time_ns > b.time_ns : a.name < b.name;
-    });
-    return std::move(shares_);
+  template <class NameOf>
+  std::vector<Share> take(NameOf&& name_of) {
+    std::vector<Share> shares;
+    for (const auto& [key, time] : times_) shares.push_back({std::string(name_of(key)), time});
+    std::sort(shares.begin(), shares.end(),
+              [](const Share& a, const Share& b) { return a.name < b.name; });
+    std::size_t kept = 0;
+    for (Share& s : shares) {
+      if (kept > 0 && shares[kept - 1].name == s.name) {
+        shares[kept - 1].time_ns += s.time_ns;
+      } else {
+        if (&shares[kept] != &s) shares[kept] = std::move(s);
+        ++kept;
+      }
+    }
+    shares.resize(kept);
+    std::stable_sort(shares.begin(), shares.end(),
+                     [](const Share& a, const Share& b) { return a.time_ns > b.time_ns; });
+    return shares;
   }
 
  private:
-  std::unordered_map<std::string_view, std::size_t> index_;
-  std::vector<Share> shares_;
+  std::vector<std::uint32_t> place_;  // by key; kNone: no time yet
+  std::vector<std::pair<std::size_t, Nanos>> times_;
 };
 
-constexpr std::string_view kLatency = "latency";
-constexpr std::string_view kUnexplained = "unexplained";
+// Keys of a list: these first, then names of the tables, or tracks.
+enum Fixed : std::uint8_t { kLatency, kUnexplained, kOnHost, kNoOperator, kFixed };
+constexpr std::array<std::string_view, kFixed> kFixedNames = {"latency", "unexplained", "host",
+                                                              "no operator"};
+constexpr std::size_t kKinds = static_cast<std::size_t>(NodeKind::kSync) + 1;
 
 class Walk {
  public:
   Walk(const Timing& timing, const Operators& operators)
-      : timing_(timing), graph_(timing.graph()), g_(graph_.impl()), operators_(operators) {
-    for (const trace::EventTable* table : g_.tables) {
-      for (std::size_t i = 0; i < table->tracks.size(); ++i)
-        track_names_.push_back(name_of(*table, table->tracks[i]));
-    }
-  }
+      : timing_(timing),
+        g_(timing.graph().impl()),
+        operators_(operators),
+        string_base_(string_bases(g_)),
+        track_names_(names_of_tracks(g_)),
+        kind_(kFixed + kKinds),
+        kernel_(string_base_.back()),
+        operator_(string_base_.back()),
+        thread_(kFixed + track_names_.size()) {}
 
   CriticalPath run() {
-    if (graph_.size() == 0) return std::move(path_);
+    if (g_.size() == 0) return std::move(path_);
     NodeId n = 0;
     Nanos begin = timing_.start(0);
-    for (NodeId i = 0; i < graph_.size(); ++i) {
-      if (timing_.end(i) > timing_.end(n)) n = i;
-      begin = std::min(begin, timing_.start(i));
+    Nanos end = timing_.end(0);
+    for (NodeId i = 0; i < g_.size(); ++i) {
+      const Nanos start = timing_.start(i);
+      begin = std::min(begin, start);
+      const Nanos ends = start + timing_.duration(i);
+      if (ends > end) n = i, end = ends;
     }
-    path_.span_ns = timing_.end(n) - begin;
+    path_.span_ns = end - begin;
     work(n, timing_.duration(n));
     for (;;) {
       path_.nodes.push_back(n);
@@ -67,12 +93,17 @@ class Walk {
       n = from;
     }
     path_.anchor_ns = timing_.start(n) - begin;
-    unexplained(path_.anchor_ns, track_name(n));
+    unexplained(path_.anchor_ns, track(n));
     std::reverse(path_.nodes.begin(), path_.nodes.end());
-    path_.by_kind = kind_.take();
-    path_.by_kernel = kernel_.take();
-    path_.by_operator = operator_.take();
-    path_.by_thread = thread_.take();
+    path_.by_kind = kind_.take([](std::size_t key) {
+      return key < kFixed ? kFixedNames[key] : to_string(static_cast<NodeKind>(key - kFixed));
+    });
+    const auto string = [this](std::size_t key) { return string_of(key); };
+    path_.by_kernel = kernel_.take(string);
+    path_.by_operator = operator_.take(string);
+    path_.by_thread = thread_.take([this](std::size_t key) {
+      return key < kFixed ? kFixedNames[key] : std::string_view(track_names_[key - kFixed]);
+    });
     return std::move(path_);
   }
 
@@ -84,46 +115,77 @@ class Walk {
     if (!given.empty()) name += " (" + std::string(given) + ")";
     return name;
   }
-  [[nodiscard]] std::string_view track_name(NodeId n) const {
-    const std::uint32_t t = graph_.table(n);
-    return track_names_[g_.track_base[t] + g_.tables[t]->track[graph_.event(n)]];
+  static std::vector<std::string> names_of_tracks(const Graph::Impl& g) {
+    std::vector<std::string> names;
+    for (const trace::EventTable* table : g.tables) {
+      for (const trace::Track& track : table->tracks) names.push_back(name_of(*table, track));
+    }
+    return names;
   }
-  [[nodiscard]] std::string_view operator_name(NodeId n) const {
+  // The first key of each table's strings, and one past the last.
+  static std::vector<std::size_t> string_bases(const Graph::Impl& g) {
+    std::vector<std::size_t> bases{kFixed};
+    for (const trace::EventTable* table : g.tables)
+      bases.push_back(bases.back() + table->strings.size());
+    return bases;
+  }
+  [[nodiscard]] std::string_view string_of(std::size_t key) const {
+    if (key < kFixed) return kFixedNames[key];
+    const auto above = std::upper_bound(string_base_.begin(), string_base_.end(), key);
+    const auto t = static_cast<std::size_t>(above - string_base_.begin()) - 1;
+    return g_.tables[t]->strings.view(static_cast<trace::StringId>(key - string_base_[t]));
+  }
+
+  // Keys of a node.
+  [[nodiscard]] std::size_t track(NodeId n) const {
+    const std::uint32_t t = g_.table_of(g_.event[n]);
+    return kFixed + g_.track_base[t] + g_.tables[t]->track[g_.event[n] - g_.base[t]];
+  }
+  [[nodiscard]] std::size_t kernel(NodeId n) const {
+    if (!on_gpu(g_.kind[n])) return kOnHost;
+    const std::uint32_t t = g_.table_of(g_.event[n]);
+    return string_base_[t] + g_.tables[t]->name[g_.event[n] - g_.base[t]];
+  }
+  [[nodiscard]] std::size_t operator_around(NodeId n) const {
     const trace::EventId op = operators_.of(n);
-    return op == trace::kNoEvent ? std::string_view("no operator") : graph_.table_of(n).name_of(op);
+    if (op == trace::kNoEvent) return kNoOperator;
+    const std::uint32_t t = g_.table_of(g_.event[n]);
+    return string_base_[t] + g_.tables[t]->name[op];
   }
 
   void work(NodeId n, Nanos time) {
+    if (time == 0) return;
     path_.work_ns += time;
-    kind_.add(to_string(g_.kind[n]), time);
-    kernel_.add(on_gpu(g_.kind[n]) ? graph_.name(n) : std::string_view("host"), time);
-    if (time > 0) operator_.add(operator_name(n), time);
-    thread_.add(track_name(n), time);
+    kind_.add(kFixed + static_cast<std::size_t>(g_.kind[n]), time);
+    kernel_.add(kernel(n), time);
+    operator_.add(operator_around(n), time);
+    thread_.add(track(n), time);
   }
   void latency(Nanos time) {
     path_.latency_ns += time;
     for (Shares* s : {&kind_, &kernel_, &operator_, &thread_}) s->add(kLatency, time);
   }
-  void unexplained(Nanos time, std::string_view where) {
+  void unexplained(Nanos time, std::size_t where) {
     path_.unexplained_ns += time;
     for (Shares* s : {&kind_, &kernel_, &operator_}) s->add(kUnexplained, time);
     thread_.add(where, time);
   }
   void delay(NodeId n, Nanos time, Rule rule) {
+    if (time == 0) return;
     const bool idle_host =
         !on_gpu(g_.kind[n]) && (rule == Rule::kThreadOrder || rule == Rule::kThreadHandOff);
-    if (!idle_host) return unexplained(time, track_name(n));
+    if (!idle_host) return unexplained(time, track(n));
     path_.host_gap_ns += time;
-    kind_.add("host", time);
-    kernel_.add("host", time);
-    operator_.add("no operator", time);
-    thread_.add(track_name(n), time);
+    kind_.add(kOnHost, time);
+    kernel_.add(kOnHost, time);
+    operator_.add(kNoOperator, time);
+    thread_.add(track(n), time);
   }
 
-  const Timing timing_;
-  const Graph& graph_;
+  const Times timing_;
   const Graph::Impl& g_;
   const Operators& operators_;
+  std::vector<std::size_t> string_base_;
   std::vector<std::string> track_names_;
   CriticalPath path_;
   Shares kind_, kernel_, operator_, thread_;
@@ -137,7 +199,7 @@ CriticalPath critical_path(const Timing& timing, const Operators& operators) {
 
 std::optional<std::size_t> binding_edge(const Timing& timing, NodeId n) {
   const Graph::Impl& g = timing.graph().impl();
-  const std::size_t e = decisive_edge(g, timing, n, kNoEdge);
+  const std::size_t e = decisive_edge(g, Times(timing), n, kNoEdge);
   if (e == kNoEdge) return std::nullopt;
   return e - g.offset[n];
 }
@@ -146,22 +208,26 @@ std::vector<RuleCount> edges_by_rule(const Timing& timing) {
   const Graph::Impl& g = timing.graph().impl();
   std::vector<RuleCount> counts(kRules);
   for (std::size_t r = 0; r < kRules; ++r) counts[r].rule = static_cast<Rule>(r);
-  for (const std::uint8_t flags : g.flags) {
-    RuleCount& c = counts[static_cast<std::size_t>(edge_rule(flags))];
-    switch (edge_known(flags)) {
+  std::array<std::uint64_t, 256> by_flags{};
+  for (const std::uint8_t flags : g.flags) ++by_flags[flags];
+  for (std::size_t flags = 0; flags < by_flags.size(); ++flags) {
+    if (by_flags[flags] == 0) continue;
+    RuleCount& c = counts[static_cast<std::size_t>(edge_rule(static_cast<std::uint8_t>(flags)))];
+    switch (edge_known(static_cast<std::uint8_t>(flags))) {
       case Known::kRecorded:
-        ++c.recorded;
+        c.recorded += by_flags[flags];
         break;
       case Known::kInferred:
-        ++c.inferred;
+        c.inferred += by_flags[flags];
         break;
       case Known::kAssumed:
-        ++c.assumed;
+        c.assumed += by_flags[flags];
         break;
     }
   }
+  const Times times(timing);
   for (NodeId n = 0; n < g.size(); ++n) {
-    const std::size_t e = decisive_edge(g, timing, n, kNoEdge);
+    const std::size_t e = decisive_edge(g, times, n, kNoEdge);
     if (e != kNoEdge) ++counts[static_cast<std::size_t>(edge_rule(g.flags[e]))].binding;
   }
   std::erase_if(counts,

@@ -21,12 +21,13 @@ inline constexpr Nanos kTolerance = 10'000;
 /// Clocks of host and GPU are aligned, and old traces rounded, to about this.
 inline constexpr Nanos kRounding = 2'000;
 
-/// What the name of a GPU operation says.
+/// What the name of an event says.
 inline constexpr std::uint8_t kNameCollective = 1;
 inline constexpr std::uint8_t kNameToHost = 2;
 inline constexpr std::uint8_t kNamePageable = 4;  ///< host memory not said to be pinned
 inline constexpr std::uint8_t kNameCommScope =
-    8;  ///< of annotations: "nccl:all_reduce" and the like
+    8;                                         ///< of annotations: "nccl:all_reduce" and the like
+inline constexpr std::uint8_t kNameStep = 16;  ///< "ProfilerStep#N"
 
 /// What a launch latency depends on.
 enum class OpClass : std::uint8_t { kKernel, kCopy, kMemset, kGraph };
@@ -110,7 +111,7 @@ struct Draft {
   std::vector<Process> processes;
   std::vector<Gpu> gpus;
   std::vector<std::vector<ApiClass>> api_class;       ///< [table][string]
-  std::vector<std::vector<std::uint8_t>> name_flags;  ///< [table][string], of GPU operations
+  std::vector<std::vector<std::uint8_t>> name_flags;  ///< [table][string], of the names of events
 
   std::vector<std::uint32_t> op_event;
   std::vector<std::uint32_t> op_call;    ///< launching call, kNone

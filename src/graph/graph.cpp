@@ -87,9 +87,7 @@ trace::EventId Graph::event(NodeId n) const { return impl_->event[n] - impl_->ba
 const trace::EventTable& Graph::table_of(NodeId n) const { return *impl_->tables[table(n)]; }
 std::string_view Graph::name(NodeId n) const { return table_of(n).name_of(event(n)); }
 std::int32_t Graph::gpu(NodeId n) const {
-  if (!on_gpu(impl_->kind[n])) return -1;
-  const std::uint32_t t = table(n);
-  return impl_->gpu_of_track[impl_->track_base[t] + impl_->tables[t]->track[event(n)]];
+  return on_gpu(impl_->kind[n]) ? static_cast<std::int32_t>(impl_->gpu(n)) : -1;
 }
 const trace::Track& Graph::track(NodeId n) const {
   const trace::EventTable& t = table_of(n);
@@ -108,13 +106,7 @@ Edge Graph::edge(NodeId n, std::size_t i) const {
 }
 std::size_t Graph::edges() const { return impl_->from.size(); }
 
-NodeId Graph::launch(NodeId n) const {
-  for (std::size_t i = 0; i < edge_count(n); ++i) {
-    const Edge e = edge(n, i);
-    if (e.rule == Rule::kLaunch || e.rule == Rule::kGraphLaunch) return e.from;
-  }
-  return kNoNode;
-}
+NodeId Graph::launch(NodeId n) const { return impl_->launch(n); }
 
 const std::vector<Gpu>& Graph::gpus() const { return impl_->gpus; }
 const std::vector<BuildNote>& Graph::notes() const { return impl_->notes; }

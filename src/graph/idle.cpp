@@ -21,17 +21,17 @@ constexpr std::array<const char*, 6> kCauses{"launch",     "sync", "copy",
 
 class Idle {
  public:
-  explicit Idle(const Timing& timing)
-      : timing_(timing), graph_(timing.graph()), g_(graph_.impl()) {}
+  explicit Idle(const Timing& timing) : timing_(timing), g_(timing.graph().impl()) {}
 
   std::vector<IdleCause> run() {
     std::vector<std::vector<NodeId>> work(g_.gpus.size());
     Nanos begin = std::numeric_limits<Nanos>::max();
     Nanos end = std::numeric_limits<Nanos>::min();
-    for (NodeId n = 0; n < graph_.size(); ++n) {
-      begin = std::min(begin, timing_.start(n));
-      end = std::max(end, timing_.end(n));
-      if (on_gpu(g_.kind[n])) work[static_cast<std::size_t>(graph_.gpu(n))].push_back(n);
+    for (NodeId n = 0; n < g_.size(); ++n) {
+      const Nanos start = timing_.start(n);
+      begin = std::min(begin, start);
+      end = std::max(end, start + timing_.duration(n));
+      if (on_gpu(g_.kind[n])) work[g_.gpu(n)].push_back(n);
     }
     std::vector<IdleCause> causes;
     for (std::size_t gpu = 0; gpu < work.size(); ++gpu) {
@@ -81,7 +81,7 @@ class Idle {
         return kCauseCollective;
       case Rule::kEventWait:
       case Rule::kDefaultStream:
-        if (graph_.gpu(from) != graph_.gpu(n)) {
+        if (!on_gpu(g_.kind[from]) || g_.gpu(from) != g_.gpu(n)) {
           if (g_.kind[from] == NodeKind::kCollective) return kCauseCollective;
           if (g_.kind[from] == NodeKind::kCopy) return kCauseCopy;
         }
@@ -106,8 +106,7 @@ class Idle {
     return 2 * idle > timing_.start(call) - idle_from && idle > 0 ? kCauseHost : kCauseLaunch;
   }
 
-  const Timing timing_;
-  const Graph& graph_;
+  const Times timing_;
   const Graph::Impl& g_;
   std::array<Nanos, kCauses.size()> totals_{};
   std::array<std::uint64_t, kCauses.size()> counts_{};

@@ -49,6 +49,20 @@ struct Graph::Impl {
                                       base.begin()) -
            1;
   }
+  /// The call that launched a GPU node; kNoNode.
+  [[nodiscard]] NodeId launch(NodeId n) const {
+    for (std::uint32_t e = offset[n]; e < offset[n + 1]; ++e) {
+      const Rule rule = edge_rule(flags[e]);
+      if (rule == Rule::kLaunch || rule == Rule::kGraphLaunch) return from[e];
+    }
+    return kNoNode;
+  }
+  /// Index into gpus of a GPU node.
+  [[nodiscard]] std::size_t gpu(NodeId n) const {
+    const std::uint32_t t = table_of(event[n]);
+    const std::uint32_t track = tables[t]->track[event[n] - base[t]];
+    return static_cast<std::size_t>(gpu_of_track[track_base[t] + track]);
+  }
   /// The earliest start that edge e allows.
   static Nanos bound(Nanos from_start_ns, Nanos from_duration, Nanos lag_ns,
                      std::uint8_t edge_flags) {

@@ -16,6 +16,7 @@ std::uint8_t flags_of(std::string_view name) {
     flags |= kNameCollective;
   }
   if (name.starts_with("nccl:")) flags = kNameCommScope;
+  if (name.starts_with("ProfilerStep#")) flags |= kNameStep;
   if (has("DtoH") || has("DeviceToHost") || has("Device -> Host")) flags |= kNameToHost;
   if ((has("HtoD") || has("DtoH") || has("HostToDevice") || has("DeviceToHost")) &&
       !has("Pinned")) {
@@ -61,6 +62,24 @@ OpClass Draft::op_class(Op k) const {
   }
 }
 
+namespace {
+
+// Only strings that are names: details are long, and many.
+void classify_names(Draft& draft, const trace::EventTable& table) {
+  auto& classes = draft.api_class.emplace_back(table.strings.size());
+  auto& flags = draft.name_flags.emplace_back(table.strings.size());
+  std::vector<bool> known(table.strings.size());
+  for (trace::EventId e = 0; e < table.size(); ++e) {
+    const trace::StringId s = table.name[e];
+    if (known[s]) continue;
+    known[s] = true;
+    classes[s] = classify_api(table.strings.view(s));
+    flags[s] = flags_of(table.strings.view(s));
+  }
+}
+
+}  // namespace
+
 void index_tracks(Draft& draft) {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> process_index;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::int32_t> gpu_index;
@@ -71,12 +90,7 @@ void index_tracks(Draft& draft) {
     draft.track_base.push_back(static_cast<std::uint32_t>(draft.place_of_track.size()));
     draft.place_of_track.resize(draft.place_of_track.size() + table.tracks.size(), kNone);
     draft.gpu_of_track.resize(draft.place_of_track.size(), -1);
-    auto& classes = draft.api_class.emplace_back(table.strings.size());
-    auto& flags = draft.name_flags.emplace_back(table.strings.size());
-    for (std::uint32_t s = 0; s < table.strings.size(); ++s) {
-      classes[s] = classify_api(table.strings.view(s));
-      flags[s] = flags_of(table.strings.view(s));
-    }
+    classify_names(draft, table);
 
     for (std::uint32_t e = 0; e < table.size();) {
       const std::uint32_t track = table.track[e];

@@ -34,12 +34,17 @@ class ThreadLayout {
     bool begun = false;
     const Draft::Ref base = d_.ref(t_.begin);
     const trace::EventTable& table = *base.table;
+    const std::vector<std::uint8_t>& flags = d_.name_flags[t_.table];
+    wait_ = static_cast<std::uint32_t>(
+        std::partition_point(d_.waits.begin(), d_.waits.end(),
+                             [&](const HostWait& w) { return w.call < t_.begin; }) -
+        d_.waits.begin());
     for (std::uint32_t e = t_.begin; e < t_.end; ++e) {
       const trace::EventId local = base.event + (e - t_.begin);
       const trace::EventKind kind = table.kind[local];
       const bool annotation = kind == trace::EventKind::kAnnotation;
       const bool named = annotation || kind == trace::EventKind::kHostOp;
-      const bool mark = named && is_step(table, local);
+      const bool mark = named && (flags[table.name[local]] & kNameStep) != 0;
       const bool host = named && !mark;
       if (!mark && !host && kind != trace::EventKind::kApi) continue;
       const Nanos start = table.start_ns[local] + base.clock;
@@ -72,9 +77,6 @@ class ThreadLayout {
   [[nodiscard]] Pre next_pre() const {
     return static_cast<Pre>(d_.op_event.size() + d_.host_event.size());
   }
-  static bool is_step(const trace::EventTable& table, trace::EventId e) {
-    return table.name_of(e).starts_with("ProfilerStep#");
-  }
 
   void emit(std::uint32_t event, NodeKind kind, Nanos start, Nanos duration,
             bool annotation = false) {
@@ -94,13 +96,13 @@ class ThreadLayout {
 
   void open_call(std::uint32_t e, Nanos end) {
     Open call{e, end, NodeKind::kApi, 0, 0};
-    const auto [lo, hi] =
-        std::equal_range(d_.waits.begin(), d_.waits.end(), HostWait{.call = e},
-                         [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
-    call.wait_begin = static_cast<std::uint32_t>(lo - d_.waits.begin());
-    call.wait_end = static_cast<std::uint32_t>(hi - d_.waits.begin());
+    // Waits are sorted by call, and calls come in order.
+    while (wait_ < d_.waits.size() && d_.waits[wait_].call < e) ++wait_;
+    call.wait_begin = wait_;
+    while (wait_ < d_.waits.size() && d_.waits[wait_].call == e) ++wait_;
+    call.wait_end = wait_;
     const ApiClass c = d_.api(e);
-    const bool needed = launches(c) || lo != hi;
+    const bool needed = launches(c) || call.wait_begin != call.wait_end;
     t_.launches = t_.launches || (launches(c) && d_.slot[e] != kNone);
     d_.slot[e] = kNone;
     if (needed) {
@@ -167,6 +169,7 @@ class ThreadLayout {
   std::uint32_t thread_;
   HostThread& t_;
   std::vector<Open> open_;
+  std::uint32_t wait_ = 0;   // the first of Draft::waits that is not of an earlier call
   Nanos at_ = kNever;        // the thread is laid out up to here
   Nanos last_end_ = kNever;  // end of its latest node
   Nanos last_work_ =

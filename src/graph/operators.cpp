@@ -1,6 +1,7 @@
 // The host operation behind each node.
 #include <algorithm>
 
+#include "ergon/base/radix_sort.hpp"
 #include "impl.hpp"
 
 namespace ergon::graph {
@@ -9,6 +10,11 @@ Operators::Operators(const Graph& graph) : graph_(&graph) {
   const Graph::Impl& g = graph.impl();
   base_ = g.base;
   parent_.assign(g.base.back(), kNone);
+  // Only GPU work without a launch is looked up by its external id.
+  bool by_external = false;
+  for (NodeId n = 0; n < g.size() && !by_external; ++n) {
+    by_external = on_gpu(g.kind[n]) && g.launch(n) == kNoNode;
+  }
   struct Open {
     std::uint32_t event;
     Nanos end;
@@ -26,10 +32,12 @@ Operators::Operators(const Graph& graph) : graph_(&graph) {
       if (!open.empty()) parent_[g.base[t] + e] = open.back().event;
       if (kind != trace::EventKind::kHostOp) continue;
       open.push_back({g.base[t] + e, table.end_ns(e)});
-      if (table.external_id[e] >= 0) by_external_.emplace_back(table.external_id[e], g.base[t] + e);
+      if (by_external && table.external_id[e] >= 0)
+        by_external_.emplace_back(table.external_id[e], g.base[t] + e);
     }
   }
-  std::sort(by_external_.begin(), by_external_.end());
+  // Of one id the events ascend already.
+  radix_sort(by_external_, [](const auto& entry) { return entry.first; });
 }
 
 trace::EventId Operators::parent(std::uint32_t table, trace::EventId event) const {
@@ -42,7 +50,7 @@ trace::EventId Operators::of(NodeId n) const {
   const std::uint32_t t = g.table_of(g.event[n]);
   if (g.kind[n] == NodeKind::kHost) return g.event[n] - g.base[t];
   if (!on_gpu(g.kind[n])) return parent(t, g.event[n] - g.base[t]);
-  const NodeId call = graph_->launch(n);
+  const NodeId call = g.launch(n);
   if (call != kNoNode) return parent(t, g.event[call] - g.base[t]);
   const std::int64_t id = g.tables[t]->external_id[g.event[n] - g.base[t]];
   if (id < 0) return trace::kNoEvent;

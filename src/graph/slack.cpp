@@ -5,8 +5,9 @@
 
 namespace ergon::graph {
 
-Slack slack(const Timing& timing, std::optional<Nanos> end) {
-  const Graph::Impl& g = timing.graph().impl();
+Slack slack(const Timing& given, std::optional<Nanos> end) {
+  const Graph::Impl& g = given.graph().impl();
+  const Times timing(given);
   const std::size_t n_nodes = g.size();
   Slack s;
   if (n_nodes == 0) return s;

@@ -94,13 +94,15 @@ class Finder {
     }
     std::sort(profiler_.begin(), profiler_.end(),
               [](const Mark& a, const Mark& b) { return a.start < b.start; });
-    for (NodeId n = 0; n < graph_.size(); ++n) {
-      if (!on_gpu(g_.kind[n]) || graph_.table(n) != t_) continue;
-      const NodeId call = graph_.launch(n);
+    for (NodeId n = 0; n < g_.size(); ++n) {
+      if (!on_gpu(g_.kind[n]) || g_.table_of(g_.event[n]) != t_) continue;
+      const NodeId call = g_.launch(n);
       if (call == kNoNode) continue;
-      launches_.list.emplace_back(graph_.start(call) - g_.clock[t_], table_.name[graph_.event(n)]);
+      launches_.list.emplace_back(g_.start[call] - g_.clock[t_],
+                                  table_.name[g_.event[n] - g_.base[t_]]);
     }
-    std::sort(launches_.list.begin(), launches_.list.end());
+    if (!std::is_sorted(launches_.list.begin(), launches_.list.end()))
+      std::sort(launches_.list.begin(), launches_.list.end());
   }
 
   // Does the time between each two neighbouring marks hold the same kernels, and much the same

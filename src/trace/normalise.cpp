@@ -1,11 +1,14 @@
-// Sorting a table that is nearly sorted: count by track, check, repair where needed, gather.
+// Sorting a table that is nearly sorted: by track, then by start in pieces, then gather.
 #include "normalise.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
+
+#include "ergon/base/radix_sort.hpp"
 
 namespace ergon::trace {
 
@@ -76,6 +79,8 @@ class EventOrder {
         sequence_(table.sequence, table.size()),
         forward_(table.forward_thread, table.size()),
         collective_(table.collective_seq, table.size()) {}
+  EventOrder(const EventOrder&) = delete;
+  EventOrder& operator=(const EventOrder&) = delete;
 
   // Events of one track.
   bool operator()(EventId a, EventId b) const {
@@ -103,21 +108,55 @@ class EventOrder {
   SparseIndex collective_;
 };
 
-// Insertion while it is cheap, which it is for nearly all traces; else a full sort.
-void sort_range(std::span<EventId> ids, const EventOrder& before) {
-  std::size_t budget = 8 * ids.size() + 64;
-  for (std::size_t i = 1; i < ids.size(); ++i) {
-    const EventId id = ids[i];
-    std::size_t j = i;
-    while (j > 0 && before(id, ids[j - 1])) {
-      ids[j] = ids[j - 1];
-      --j;
-      if (--budget == 0) break;
+// Events by start within pieces of bounded size, so that the keys take a bounded amount of memory;
+// equal starts by the rest of the order.
+class PieceSorter {
+ public:
+  PieceSorter(const EventTable& table, const EventOrder& before)
+      : starts_(table.start_ns), before_(before) {}
+
+  void sort(std::span<EventId> ids) {
+    keyed_.clear();
+    keyed_.reserve(ids.size());
+    for (const EventId id : ids) keyed_.push_back({starts_[id], id});
+    radix_sort(keyed_, spare_, [](const Keyed& k) { return k.start; });
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = keyed_[i].id;
+    for (std::size_t i = 0; i < ids.size();) {
+      std::size_t end = i + 1;
+      while (end < ids.size() && keyed_[end].start == keyed_[i].start) ++end;
+      if (end - i > 1) std::ranges::sort(ids.subspan(i, end - i), std::cref(before_));
+      i = end;
     }
-    ids[j] = id;
-    if (budget == 0) {
-      std::ranges::sort(ids, before);
-      return;
+  }
+
+ private:
+  struct Keyed {
+    Nanos start = 0;
+    EventId id = 0;
+  };
+  const Column<Nanos>& starts_;
+  const EventOrder& before_;
+  std::vector<Keyed> keyed_;
+  std::vector<Keyed> spare_;
+};
+
+// Two sorted neighbours, of which mostly only a few events at the border overlap.
+void merge(std::span<EventId> ids, std::size_t middle, const EventOrder& before) {
+  const auto border = ids.begin() + static_cast<std::ptrdiff_t>(middle);
+  if (!before(*border, *(border - 1))) return;
+  const auto first = std::upper_bound(ids.begin(), border, *border, std::cref(before));
+  const auto last = std::lower_bound(border, ids.end(), *(border - 1), std::cref(before));
+  std::inplace_merge(first, border, last, std::cref(before));
+}
+
+void sort_range(std::span<EventId> ids, PieceSorter& sorter, const EventOrder& before) {
+  constexpr std::size_t kPiece = std::size_t{1} << 16U;
+  for (std::size_t i = 0; i < ids.size(); i += kPiece) {
+    sorter.sort(ids.subspan(i, std::min(kPiece, ids.size() - i)));
+  }
+  for (std::size_t width = kPiece; width < ids.size(); width *= 2) {
+    for (std::size_t i = 0; i + width < ids.size(); i += 2 * width) {
+      merge(ids.subspan(i, std::min(2 * width, ids.size() - i)), width, before);
     }
   }
 }
@@ -130,8 +169,9 @@ Order order_events(const EventTable& table, const std::vector<std::uint32_t>& pl
   Order order(table.size());
   for (EventId e = 0; e < table.size(); ++e) order[next[place[table.track[e]]]++] = e;
   const EventOrder before(table);
+  PieceSorter sorter(table, before);
   for (std::size_t t = 0; t < table.tracks.size(); ++t) {
-    sort_range(std::span(order).subspan(first[t], first[t + 1] - first[t]), before);
+    sort_range(std::span(order).subspan(first[t], first[t + 1] - first[t]), sorter, before);
   }
   return order;
 }

@@ -209,6 +209,8 @@ class Timing {
   Timing(const Retimer& timed)
       : graph_(&timed.graph()), timed_(&timed) {}  // NOLINT(google-explicit-constructor)
   [[nodiscard]] const Graph& graph() const { return *graph_; }
+  /// The re-timer, or nullptr for the observed times.
+  [[nodiscard]] const Retimer* timed() const { return timed_; }
   [[nodiscard]] Nanos start(NodeId n) const {
     return timed_ != nullptr ? timed_->starts()[n] : graph_->start(n);
   }
