@@ -164,5 +164,29 @@ TEST(Order, MemoryOfShapesDoesNotShow) {
   }
 }
 
+// More events on one track than are sorted at once.
+TEST(Order, LongTracksAreSorted) {
+  Random random(3);
+  constexpr std::size_t kEvents = 200'000;
+  std::vector<std::size_t> starts(kEvents);
+  for (std::size_t i = 0; i < kEvents; ++i) starts[i] = i / 2;  // two of each
+  std::ranges::shuffle(starts, random);
+  std::string text = "[";
+  for (const std::size_t start : starts) {
+    text += text.size() > 1 ? "," : "";
+    text += R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":)" + std::to_string(start) +
+            R"(,"dur":)" + std::to_string(random() % 3) + "}";
+  }
+  text += "]";
+  const auto source = io::memory_source(text);
+  const auto table = read_trace(*source);
+  ASSERT_TRUE(table.has_value());
+  ASSERT_EQ(table->size(), kEvents);
+  for (EventId e = 0; e < kEvents; ++e) {
+    ASSERT_EQ(table->start_ns[e], static_cast<Nanos>(e / 2) * 1000);
+    if (e % 2 == 1) ASSERT_LE(table->duration_ns[e], table->duration_ns[e - 1]);
+  }
+}
+
 }  // namespace
 }  // namespace ergon::trace
