@@ -1,5 +1,7 @@
-// Prints what the execution graph says of given traces, one table a mode: replay, predict, infer,
-// golden.
+// Prints what the execution graph says of given traces, one table a mode: replay, response,
+// predict, infer.
+#include "graph_oracle.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,29 +12,11 @@
 #include <string_view>
 #include <tuple>
 
-#include "ergon/graph.hpp"
-#include "ergon/io.hpp"
-#include "ergon/trace.hpp"
-
 namespace {
 
 using namespace ergon;
+using namespace ergon::graph_oracle;
 using graph::NodeId;
-
-double ms(Nanos t) { return static_cast<double>(t) * 1e-6; }
-std::string base(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-struct Loaded {
-  std::vector<trace::EventTable> tables;
-  std::vector<const trace::EventTable*> views;
-};
-Result<Loaded> load(const std::string& path) {
-  ERGON_TRY(auto source, io::open_source(path));
-  Loaded l;
-  ERGON_TRY(l.tables, trace::read_traces(*source));
-  for (const trace::EventTable& t : l.tables) l.views.push_back(&t);
-  return l;
-}
 
 // ---- replay: anchors, unexplained share, host-gap share, response, and the largest delay on a GPU
 // with its cause
@@ -195,6 +179,8 @@ int main(int argc, char** argv) {
         "trace | nodes | difference ns | anchors | unexplained share | host-gap share | "
         "unexplained share of the path | busy | response | largest delay\n");
     for (const std::string& f : files) status |= replay(f);
+  } else if (mode == "response") {
+    for (const std::string& f : files) status |= response(f);
   } else if (mode == "predict") {
     fmt::print("trace | step i -> j | makespan of j | error | kernels alone | as step i\n");
     std::vector<std::pair<double, double>> means;
@@ -215,7 +201,7 @@ int main(int argc, char** argv) {
                static_cast<double>(total.found) /
                    static_cast<double>(std::max<std::uint64_t>(1, total.found + total.extra)));
   } else {
-    fmt::print("usage: ergon_graph_oracle replay|predict|infer TRACE...\n");
+    fmt::print("usage: ergon_graph_oracle replay|response|predict|infer TRACE...\n");
     return 2;
   }
   return status;

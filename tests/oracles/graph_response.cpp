@@ -1,0 +1,124 @@
+// The growth of the span when every kernel takes twice as long, split by what the GPUs ran.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "graph_oracle.hpp"
+
+namespace ergon::graph_oracle {
+namespace {
+
+using graph::NodeId;
+using graph::NodeKind;
+
+// What runs at one moment, over all GPUs: a bit a class.
+constexpr unsigned kCompute = 1;
+constexpr unsigned kCommunication = 2;
+constexpr unsigned kCopies = 4;
+constexpr std::array<const char*, 8> kMixes{
+    "nothing", "kernels",         "collectives",         "kernels, collectives",
+    "copies",  "kernels, copies", "collectives, copies", "kernels, collectives, copies"};
+
+unsigned class_of(NodeKind kind) {
+  if (kind == NodeKind::kKernel) return kCompute;
+  return kind == NodeKind::kCollective ? kCommunication : kCopies;
+}
+
+std::array<Nanos, 8> time_by_mix(const graph::Retimer& timed) {
+  struct Change {
+    Nanos at;
+    unsigned what;
+    int by;
+  };
+  const graph::Graph& g = timed.graph();
+  std::vector<Change> changes;
+  Nanos begin = timed.starts()[0];
+  Nanos end = begin;
+  for (NodeId n = 0; n < g.size(); ++n) {
+    const Nanos start = timed.starts()[n];
+    const Nanos stop = start + timed.durations()[n];
+    begin = std::min(begin, start);
+    end = std::max(end, stop);
+    if (!graph::on_gpu(g.kind(n))) continue;
+    changes.push_back({start, class_of(g.kind(n)), 1});
+    changes.push_back({stop, class_of(g.kind(n)), -1});
+  }
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::array<Nanos, 8> times{};
+  std::array<int, 8> running{};
+  const auto mix = [&] {
+    return (running[kCompute] > 0 ? kCompute : 0U) |
+           (running[kCommunication] > 0 ? kCommunication : 0U) |
+           (running[kCopies] > 0 ? kCopies : 0U);
+  };
+  Nanos at = begin;
+  for (const Change& c : changes) {
+    times[mix()] += c.at - at;
+    at = c.at;
+    running[c.what] += c.by;
+  }
+  times[0] += end - at;
+  return times;
+}
+
+std::map<std::string, Nanos> idle_by_cause(const graph::Retimer& timed) {
+  std::map<std::string, Nanos> idle;
+  for (const graph::IdleCause& c : graph::idle_gaps(timed)) idle[c.cause] += c.time_ns;
+  return idle;
+}
+
+void row(std::string_view name, Nanos once, Nanos expected, Nanos twice) {
+  fmt::print("{:<30} | {:9.3f} | {:9.3f} | {:9.3f} | {:+9.3f}\n", name, ms(once), ms(expected),
+             ms(twice), ms(twice - expected));
+}
+
+}  // namespace
+
+int response(const std::string& path) {
+  auto l = load(path);
+  auto g = l ? graph::build(l->views) : tl::unexpected(l.error());
+  if (!g) return fmt::print("{} | not read: {}\n", base(path), g.error().message), 0;
+  graph::Retimer timed(*g);
+  const Nanos span = timed.run();
+  const std::array<Nanos, 8> once = time_by_mix(timed);
+  const auto idle_once = idle_by_cause(timed);
+  for (NodeId n = 0; n < g->size(); ++n) {
+    if (g->kind(n) == NodeKind::kKernel || g->kind(n) == NodeKind::kCollective)
+      timed.durations()[n] *= 2;
+  }
+  const Nanos longer = timed.run();
+  const std::array<Nanos, 8> twice = time_by_mix(timed);
+  const auto idle_twice = idle_by_cause(timed);
+
+  fmt::print("{}\n{:<30} | {:>9} | {:>9} | {:>9} | {:>9}\n", base(path), "on the GPUs", "ms",
+             "if kept", "twice", "short");
+  Nanos busy = 0;
+  Nanos sum = 0;
+  Nanos sum_twice = 0;
+  Nanos kept = 0;
+  for (unsigned m = 0; m < kMixes.size(); ++m) {
+    // kept as they are beside each other, kernels take all of their time twice, and the rest once
+    const Nanos expected = (m & (kCompute | kCommunication)) != 0 ? 2 * once[m] : once[m];
+    if (m > 0) busy += once[m];
+    sum += once[m];
+    sum_twice += twice[m];
+    kept += expected;
+    if (once[m] != 0 || twice[m] != 0) row(kMixes[m], once[m], expected, twice[m]);
+  }
+  row("span", sum, kept, sum_twice);
+  for (const auto& [cause, time] : idle_once) {
+    const auto it = idle_twice.find(cause);
+    row("  idle: " + cause, time, time, it == idle_twice.end() ? 0 : it->second);
+  }
+  if (busy > 0) {
+    fmt::print("response {:.3f}; {:.3f} if everything kept its place\n",
+               static_cast<double>(longer - span) / static_cast<double>(busy),
+               static_cast<double>(kept - sum) / static_cast<double>(busy));
+  }
+  return sum == span && sum_twice == longer ? 0 : 1;
+}
+
+}  // namespace ergon::graph_oracle
