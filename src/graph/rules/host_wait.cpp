@@ -84,7 +84,9 @@ class Finder {
   bool add(std::uint32_t call, Op k, Rule rule, Known known, bool from_start = false) {
     if (k == kNone) return false;
     const Nanos source = from_start ? d_.op_start(k) : d_.op_end(k);
-    if (source > d_.end(call) + kRounding) {
+    // What begins when the call has returned (a small copy that the driver keeps a copy of) did not
+    // hold it.
+    if (source > d_.end(call) + kRounding || d_.op_start(k) >= d_.end(call)) {
       if (known == Known::kRecorded) {
         d_.note("sync_contradicted",
                 "synchronisation records that the times of their operations contradict");
