@@ -14,10 +14,12 @@ struct Row {
   Pre next = 0, last = 0;
 };
 
-// Of nodes that start together, hosts come before the GPU, and what returns from a wait last.
+// Of nodes that start together, hosts come before the GPU, transfers after the members' arrival,
+// and what returns from a wait last.
 unsigned rank(const Draft& d, Pre p) {
   if (p < d.op_event.size()) return 1;
-  return d.host_kind[p - d.op_event.size()] == NodeKind::kSync ? 2 : 0;
+  if (p >= d.first_transfer) return 2;
+  return d.host_kind[p - d.op_event.size()] == NodeKind::kSync ? 3 : 0;
 }
 
 std::vector<Pre> time_order(const Draft& d) {
@@ -33,6 +35,7 @@ std::vector<Pre> time_order(const Draft& d) {
   rows.reserve(d.threads.size() + d.streams.size());
   for (const HostThread& t : d.threads) rows.push_back({t.first, t.last});
   for (const Stream& s : d.streams) rows.push_back({s.first, s.last});
+  rows.push_back({d.first_transfer, d.first_transfer + static_cast<Pre>(d.transfers.size())});
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   const auto push = [&](std::uint32_t r) {
     if (rows[r].next < rows[r].last)
@@ -111,7 +114,7 @@ class Assembler {
         g_.event.push_back(e);
         g_.kind.push_back(op_kind(p));
         g_.start.push_back(d_.start(e));
-        g_.duration.push_back(d_.duration(e));
+        g_.duration.push_back(d_.end_node(p) == p ? d_.duration(e) : 0);
       } else {
         g_.event.push_back(d_.host_event[p - ops]);
         g_.kind.push_back(d_.host_kind[p - ops]);
@@ -154,8 +157,10 @@ class Assembler {
       found_.clear();
       if (p < d_.op_event.size()) {
         operation(n, p);
-      } else {
+      } else if (p < d_.first_transfer) {
         host(n, p);
+      } else {
+        transfer(n, p - d_.first_transfer);
       }
       settle(n);
     }
@@ -172,9 +177,9 @@ class Assembler {
           Known::kRecorded, !l.from_end);
     }
     if (d_.op_previous[k] != kNone) {
-      add(n, place_[d_.op_previous[k]], d_.stream_lag(k),
-          d_.op_overlaps[k] ? Rule::kStreamOverlap : Rule::kStreamOrder,
-          d_.op_overlaps[k] ? Known::kInferred : Known::kRecorded, false);
+      add_after(n, d_.op_previous[k], d_.stream_lag(k),
+                d_.op_overlaps[k] ? Rule::kStreamOverlap : Rule::kStreamOrder,
+                d_.op_overlaps[k] ? Known::kInferred : Known::kRecorded);
     }
     if ((marks_[k] & kMoreEdges) == 0) return;
     auto it = std::partition_point(d_.op_edges.begin(), d_.op_edges.end(),
@@ -182,7 +187,7 @@ class Assembler {
     for (; it != d_.op_edges.end() && it->to == k; ++it) {
       const auto gpu = static_cast<std::size_t>(d_.streams[d_.op_stream[k]].gpu);
       const Nanos seen = d_.op_start(k) - d_.op_end(it->from);
-      add(n, place_[it->from], std::min(d_.latency.stream[gpu], seen), it->rule, it->known, false);
+      add_after(n, it->from, std::min(d_.latency.stream[gpu], seen), it->rule, it->known);
     }
   }
 
@@ -201,13 +206,44 @@ class Assembler {
       const Nanos source = wait->from_start ? d_.op_start(wait->op) : d_.op_end(wait->op);
       const Nanos seen = g_.start[n] - source;
       const bool staged = wait->from_start && wait->rule == Rule::kBlockingCopy;
-      add(n, place_[wait->op], staged ? seen : std::min(seen, d_.latency.sync_return), wait->rule,
-          wait->known, wait->from_start);
+      add(n, place_[wait->from_start ? wait->op : d_.end_node(wait->op)],
+          staged ? seen : std::min(seen, d_.latency.sync_return), wait->rule, wait->known,
+          wait->from_start);
     }
     auto off = std::partition_point(d_.hand_offs.begin(), d_.hand_offs.end(),
                                     [&](const HandOff& h) { return h.to < p; });
     for (; off != d_.hand_offs.end() && off->to == p; ++off) {
       add(n, place_[off->from], 0, Rule::kThreadHandOff, off->known, false);
+    }
+  }
+
+  // A transfer begins when every member of its group has begun. Few members name each other; of
+  // many the first gathers them, and the others begin with it.
+  void transfer(NodeId n, std::size_t t) {
+    constexpr std::size_t kFew = 16;
+    const std::vector<Transfer>& all = d_.transfers;
+    std::size_t first = t;
+    std::size_t last = t + 1;
+    while (first > 0 && all[first - 1].group == all[t].group) --first;
+    while (last < all.size() && all[last].group == all[t].group) ++last;
+    add(n, place_[all[t].op], 0, Rule::kCollective, Known::kRecorded, false);
+    if (last - first > kFew && t != first) {
+      add(n, place_[d_.first_transfer + static_cast<Pre>(first)], 0, Rule::kCollective,
+          all[t].known, true);
+      return;
+    }
+    for (std::size_t m = first; m < last; ++m) {
+      if (m != t) add(n, place_[all[m].op], 0, Rule::kCollective, all[m].known, false);
+    }
+  }
+
+  // After the end of an operation; an overlap may reach back to before its transfer.
+  void add_after(NodeId n, Op op, Nanos lag, Rule rule, Known known) {
+    const Pre end = d_.end_node(op);
+    if (end != op && d_.op_end(op) + lag < g_.start[place_[end]]) {
+      add(n, place_[op], d_.op_end(op) + lag - d_.op_start(op), rule, known, true);
+    } else {
+      add(n, place_[end], lag, rule, known, false);
     }
   }
 
@@ -268,6 +304,9 @@ class Assembler {
     g_.track_base = std::move(d_.track_base);
     g_.gpu_of_track = std::move(d_.gpu_of_track);
     g_.notes = std::move(d_.notes);
+    for (const auto& [op, transfer] : d_.transfer_of)
+      g_.coupled.emplace_back(place_[op], place_[transfer]);
+    std::sort(g_.coupled.begin(), g_.coupled.end());
     if (order_.empty()) return;
     g_.span_begin = g_.start[0];
     g_.span_end = g_.start[0];

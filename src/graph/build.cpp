@@ -76,6 +76,8 @@ Result<Graph> build(std::span<const trace::EventTable* const> tables, const Buil
   find_host_waits(d);
   lay_out_threads(d);
   find_hand_offs(d);
+  find_collectives(d);
+  place_transfers(d);
 
   Graph graph;
   graph.impl().counts = count(d);

@@ -56,6 +56,13 @@ struct HandOff {
   Known known = Known::kInferred;
   friend auto operator<=>(const HandOff&, const HandOff&) = default;
 };
+/// From when a member of a collective has all the others with it; a node after the host nodes.
+struct Transfer {
+  Op op = 0;
+  std::uint32_t group = 0;
+  Nanos at = 0;
+  Known known = Known::kInferred;
+};
 struct Stream {
   std::uint32_t table = 0, process = kNone;
   std::int32_t gpu = -1;
@@ -131,7 +138,10 @@ struct Draft {
   std::vector<bool> host_annotation;  ///< a stretch of an annotation in which no operation runs
   std::vector<HostGap> gaps;
   std::vector<HandOff> hand_offs;
-  std::vector<Pre> waiting;  ///< return nodes of calls that waited, sorted
+  std::vector<Transfer> transfers;              ///< by start, those of a group side by side
+  Pre first_transfer = kNone;                   ///< its nodes come last
+  std::vector<std::pair<Op, Pre>> transfer_of;  ///< sorted
+  std::vector<Pre> waiting;                     ///< return nodes of calls that waited, sorted
 
   Latencies latency;
   std::vector<OpEdge> op_edges;
@@ -208,6 +218,13 @@ struct Draft {
         std::lower_bound(further.begin(), further.end(), std::pair<std::uint32_t, Op>{call, 0});
     for (; it != further.end() && it->first == call; ++it) use(it->second);
   }
+  /// The node with which an operation ends.
+  [[nodiscard]] Pre end_node(Op k) const {
+    if (transfer_of.empty()) return k;
+    const auto it =
+        std::lower_bound(transfer_of.begin(), transfer_of.end(), std::pair<Op, Pre>{k, 0});
+    return it != transfer_of.end() && it->first == k ? it->second : k;
+  }
   /// The first operation of its launch.
   [[nodiscard]] bool leads_launch(Op k) const {
     return op_call[k] != kNone && slot[op_call[k]] == k;
@@ -256,5 +273,8 @@ void find_default_stream(Draft& draft);
 void find_coincidences(Draft& draft);
 void find_host_waits(Draft& draft);
 void find_hand_offs(Draft& draft);
+void find_collectives(Draft& draft);
+/// Gives the transfers their nodes; after all host nodes are laid out.
+void place_transfers(Draft& draft);
 
 }  // namespace ergon::graph

@@ -58,7 +58,8 @@ class Idle {
     for (const NodeId n : work) {
       if (timing_.start(n) > until)
         add(first ? kCauseHost : cause(n, until), timing_.start(n) - until);
-      until = std::max(until, timing_.end(n));
+      // a member of a collective that waits for the others polls
+      until = std::max(until, timing_.end(graph_.transfer(n)));
       first = false;
     }
     if (end > until) add(kCauseHost, end - until);

@@ -35,6 +35,8 @@ struct Graph::Impl {
   std::vector<std::int32_t> lag;
   std::vector<std::uint8_t> flags;
 
+  std::vector<std::pair<NodeId, NodeId>> coupled;  ///< arrival and transfer, sorted
+
   std::vector<Gpu> gpus;
   std::vector<std::uint32_t> track_base;  ///< of each table: first index into gpu_of_track
   std::vector<std::int32_t> gpu_of_track;
@@ -49,8 +51,16 @@ struct Graph::Impl {
                                       base.begin()) -
            1;
   }
+  /// Of a transfer its arrival, of all others the node itself.
+  [[nodiscard]] NodeId arrival(NodeId n) const {
+    if (kind[n] != NodeKind::kCollective) return n;
+    const std::uint32_t first = offset[n];
+    const bool transfer = first < offset[n + 1] && edge_rule(flags[first]) == Rule::kCollective;
+    return transfer ? from[first] : n;
+  }
   /// The call that launched a GPU node; kNoNode.
   [[nodiscard]] NodeId launch(NodeId n) const {
+    n = arrival(n);
     for (std::uint32_t e = offset[n]; e < offset[n + 1]; ++e) {
       const Rule rule = edge_rule(flags[e]);
       if (rule == Rule::kLaunch || rule == Rule::kGraphLaunch) return from[e];

@@ -11,19 +11,22 @@ Nanos traced_start(const Graph::Impl& g, NodeId n) {
   const std::uint32_t t = g.table_of(g.event[n]);
   const trace::EventTable& table = *g.tables[t];
   const trace::EventId e = g.event[n] - g.base[t];
+  if (g.arrival(n) != n) return table.end_ns(e) + g.clock[t] - g.duration[n];
   if (on_gpu(g.kind[n])) return table.start_ns[e] + g.clock[t];
   // (calls that overlap without being nested, in damaged traces, return one after another)
   if (g.kind[n] == NodeKind::kSync) return std::max(table.end_ns(e) + g.clock[t], g.start[n]);
   return g.start[n];
 }
 
-Nanos gpu_busy(const Graph::Impl& g) {
+Nanos gpu_busy(const Graph& graph) {
+  const Graph::Impl& g = graph.impl();
   Nanos busy = 0;
   Nanos until = std::int64_t{-1} << 62;
   for (NodeId n = 0; n < g.size(); ++n) {  // starts ascend
     if (!on_gpu(g.kind[n])) continue;
+    const NodeId last = graph.transfer(n);  // a member that waits for the others polls
     const Nanos start = g.start[n];
-    const Nanos end = start + g.duration[n];
+    const Nanos end = g.start[last] + g.duration[last];
     busy += std::max<Nanos>(0, end - std::max(start, until));
     until = std::max(until, end);
   }
@@ -47,7 +50,8 @@ Replay check_replay(const Graph& graph) {
     }
     r.residual_ns_total += g.residual[n];
     if (g.kind[n] == NodeKind::kKernel || g.kind[n] == NodeKind::kCollective) {
-      ++kernels;
+      const bool transfer = g.arrival(n) != n;
+      kernels += transfer ? 0 : 1;
       unexplained += g.residual[n] > 0 || graph.is_anchor(n) ? 1 : 0;
       retimer.durations()[n] *= 2;
     }
@@ -55,7 +59,7 @@ Replay check_replay(const Graph& graph) {
   r.nodes = g.size();
   if (kernels > 0)
     r.unexplained_share = static_cast<double>(unexplained) / static_cast<double>(kernels);
-  r.gpu_busy_ns = gpu_busy(g);
+  r.gpu_busy_ns = gpu_busy(graph);
   if (r.gpu_busy_ns > 0 && kernels > 0) {
     r.response = static_cast<double>(retimer.run() - span) / static_cast<double>(r.gpu_busy_ns);
   }

@@ -95,7 +95,7 @@ class Finder {
     std::sort(profiler_.begin(), profiler_.end(),
               [](const Mark& a, const Mark& b) { return a.start < b.start; });
     for (NodeId n = 0; n < g_.size(); ++n) {
-      if (!on_gpu(g_.kind[n]) || g_.table_of(g_.event[n]) != t_) continue;
+      if (!on_gpu(g_.kind[n]) || g_.table_of(g_.event[n]) != t_ || g_.arrival(n) != n) continue;
       const NodeId call = g_.launch(n);
       if (call == kNoNode) continue;
       launches_.list.emplace_back(g_.start[call] - g_.clock[t_],

@@ -124,7 +124,7 @@ std::uint64_t WhatIf::apply(const Graph& graph, std::span<Nanos> durations) cons
     verdict.emplace_back(table->strings.size(), kUnknown);
   std::uint64_t hit = 0;
   for (NodeId n = 0; n < g.size(); ++n) {
-    if (!hits(impl_->target, g.kind[n])) continue;
+    if (!hits(impl_->target, g.kind[n]) || graph.transfer(n) != n) continue;
     const std::uint32_t t = g.table_of(g.event[n]);
     const trace::EventId e = g.event[n] - g.base[t];
     std::uint8_t& v = verdict[t][g.tables[t]->name[e]];

@@ -38,7 +38,8 @@ std::array<Nanos, 8> time_by_mix(const graph::Retimer& timed) {
   Nanos end = begin;
   for (NodeId n = 0; n < g.size(); ++n) {
     const Nanos start = timed.starts()[n];
-    const Nanos stop = start + timed.durations()[n];
+    const NodeId last = g.transfer(n);
+    const Nanos stop = timed.starts()[last] + timed.durations()[last];
     begin = std::min(begin, start);
     end = std::max(end, stop);
     if (!graph::on_gpu(g.kind(n))) continue;

@@ -132,6 +132,12 @@ class Graph {
   [[nodiscard]] Edge edge(NodeId n, std::size_t i) const;
   [[nodiscard]] std::size_t edges() const;
 
+  /// A collective whose other members are in the graph too has two nodes: its arrival, with no
+  /// duration, and its transfer, from the moment at which the last member has arrived (rule
+  /// kCollective, first the edge from its own arrival). arrival() of a transfer, transfer() of an
+  /// arrival; of every other node, the node itself.
+  [[nodiscard]] NodeId arrival(NodeId n) const;
+  [[nodiscard]] NodeId transfer(NodeId n) const;
   /// The API call that launched a GPU node; kNoNode where the trace does not say. See Operators for
   /// the host operation around it.
   [[nodiscard]] NodeId launch(NodeId n) const;
