@@ -55,7 +55,9 @@ void find_lone_collectives(const graph::Graph& graph, const Window& window,
   for (std::size_t g = 0; g < operations.size(); ++g) {
     for (std::size_t i = 0; i < operations[g].size(); ++i) {
       const NodeId n = operations[g][i];
-      if (graph.kind(n) != graph::NodeKind::kCollective) continue;
+      if (graph.kind(n) != graph::NodeKind::kCollective || graph.transfer(n) != n ||
+          graph.arrival(n) != n)
+        continue;
       index.emplace(n, coupling.collectives.size());
       coupling.collectives.push_back({.key = key_of(graph, n, seen), .node = n, .gpu = g});
       coupling.hard_cuts[g][i] = true;
@@ -80,12 +82,34 @@ void find_lone_collectives(const graph::Graph& graph, const Window& window,
 
 }  // namespace
 
+namespace {
+
+// The first operation after each transfer that waits for its end. Between the two the GPU works on
+// without the other members.
+std::map<NodeId, std::pair<NodeId, Nanos>> results_of(
+    const graph::Graph& graph, std::span<const std::vector<NodeId>> operations) {
+  std::map<NodeId, std::pair<NodeId, Nanos>> results;
+  for (const auto& list : operations) {
+    for (const NodeId n : list) {
+      for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
+        const graph::Edge edge = graph.edge(n, e);
+        if (!edge.from_start && graph.arrival(edge.from) != edge.from)
+          results.try_emplace(edge.from, n, graph.duration(edge.from) + edge.lag);
+      }
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
 Coupling find_coupling(const graph::Graph& graph, const Window& window,
                        std::span<const std::vector<NodeId>> operations) {
   Coupling coupling;
   for (const auto& list : operations) coupling.hard_cuts.emplace_back(list.size(), false);
   find_lone_collectives(graph, window, operations, coupling);
   if (operations.size() < 2) return coupling;
+  const auto results = results_of(graph, operations);
   for (const auto& list : operations) {
     for (const NodeId n : list) {
       for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
@@ -93,11 +117,17 @@ Coupling find_coupling(const graph::Graph& graph, const Window& window,
         if (edge.from < window.first || graph.gpu(edge.from) < 0 ||
             graph.gpu(edge.from) == graph.gpu(n))
           continue;
-        coupling.meetings.push_back({.waiting = n,
-                                     .awaited = edge.from,
-                                     .waiting_gpu = static_cast<std::size_t>(graph.gpu(n)),
-                                     .awaited_gpu = static_cast<std::size_t>(graph.gpu(edge.from)),
-                                     .from_start = edge.from_start});
+        Meeting m{.waiting = n,
+                  .awaited = edge.from,
+                  .waiting_gpu = static_cast<std::size_t>(graph.gpu(n)),
+                  .awaited_gpu = static_cast<std::size_t>(graph.gpu(edge.from)),
+                  .from_start = edge.from_start,
+                  .lag = {}};
+        if (const auto result = results.find(n); result != results.end()) {
+          m.waiting = result->second.first;
+          m.lag = result->second.second;
+        }
+        coupling.meetings.push_back(m);
       }
     }
   }
@@ -177,10 +207,18 @@ void couple(const graph::Graph& graph, const Coupling& coupling, std::span<const
     const std::int64_t awaited = last_that(
         m.awaited_gpu, [&](const PackInfo& p) { return p.end_ns <= std::max(needs, p.start_ns); });
     if (waiting < 0 || awaited < 0 || awaited >= waiting) continue;
-    const Nanos lag = packs.packs[static_cast<std::size_t>(waiting)].start_ns -
-                      packs.packs[static_cast<std::size_t>(awaited)].end_ns;
-    if (lag < 0) continue;
-    lags[{static_cast<std::uint32_t>(waiting), static_cast<std::uint32_t>(awaited)}] = lag;
+    const Nanos awaited_end = packs.packs[static_cast<std::size_t>(awaited)].end_ns;
+    const Nanos seen = packs.packs[static_cast<std::size_t>(waiting)].start_ns - awaited_end;
+    if (seen < 0) continue;
+    // (a pack that begins before the operation, or ends before the awaited moment, adds that time)
+    const Nanos lag =
+        m.lag ? std::clamp<Nanos>(
+                    *m.lag + needs - awaited_end -
+                        (waits_at - packs.packs[static_cast<std::size_t>(waiting)].start_ns),
+                    0, seen)
+              : seen;
+    Nanos& most = lags[{static_cast<std::uint32_t>(waiting), static_cast<std::uint32_t>(awaited)}];
+    most = std::max(most, lag);
   }
   for (const auto& [pair, lag] : lags) {
     packs.problem.packs[pair.first].after.push_back({pair.second, to_seconds(lag).si()});

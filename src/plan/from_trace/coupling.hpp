@@ -1,6 +1,7 @@
 // How the packs of several GPUs wait for one another.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct Meeting {
   std::size_t waiting_gpu = 0;
   std::size_t awaited_gpu = 0;
   bool from_start = false;  ///< the awaited operation's start counts, not its end
+  /// From the awaited moment to the waiting operation, at least; none: as observed.
+  std::optional<Nanos> lag;
 };
 
 /// A collective whose other members are not in the graph: one rank of a job.

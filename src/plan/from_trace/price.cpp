@@ -33,7 +33,8 @@ double busy_seconds(const graph::Graph& graph, std::span<const NodeId> operation
   Nanos until = from;
   for (const NodeId n : operations) {
     const Nanos start = std::max(graph.start(n), until);
-    const Nanos end = std::min(graph.start(n) + graph.duration(n), to);
+    const NodeId last = graph.transfer(n);  // a member of a collective that waits is busy too
+    const Nanos end = std::min(graph.start(last) + graph.duration(last), to);
     if (end > start) {
       busy += end - start;
       until = end;
