@@ -72,6 +72,7 @@ Result<Graph> build(std::span<const trace::EventTable* const> tables, const Buil
   sequence_calls(d);
   learn_latencies(d);
   find_event_waits(d);
+  find_default_stream(d);
   find_coincidences(d);
   find_host_waits(d);
   lay_out_threads(d);

@@ -268,6 +268,9 @@ SyncRecord read_sync_record(const Draft& draft, std::uint32_t event);
 std::uint32_t stream_numbered(const Draft& draft, std::uint32_t record, std::int64_t number);
 /// The last operation launched on a stream before `t`; kNone.
 Op last_launched_before(const Draft& draft, std::uint32_t stream, Nanos t);
+/// When a process made streams wait for events, ascending; and whether it did so in [begin, end).
+std::vector<Nanos> wait_calls(const Draft& draft, const Process& process);
+bool wait_between(const std::vector<Nanos>& waits, Nanos begin, Nanos end);
 void find_event_waits(Draft& draft);
 void find_default_stream(Draft& draft);
 void find_coincidences(Draft& draft);

@@ -15,19 +15,6 @@ constexpr int kNearest = 32;  // operations looked at before and after the start
 // The last blocks of a kernel leave room before it ends: within this share of its duration.
 constexpr Nanos kTailShare = 50;
 
-std::vector<Nanos> wait_calls(const Draft& d, const Process& p) {
-  std::vector<Nanos> times;
-  for (const std::uint32_t call : p.calls) {
-    if (d.api(call) == ApiClass::kStreamWait) times.push_back(d.start(call));
-  }
-  return times;
-}
-
-bool wait_between(const std::vector<Nanos>& waits, Nanos begin, Nanos end) {
-  const auto it = std::lower_bound(waits.begin(), waits.end(), begin);
-  return it != waits.end() && *it < end;
-}
-
 // The product of the numbers in `"key": [a, b, c]`; 0 where there are none.
 double product_after(std::string_view text, std::string_view key) {
   std::size_t at = text.find(key);
@@ -153,6 +140,19 @@ class Finder {
 };
 
 }  // namespace
+
+std::vector<Nanos> wait_calls(const Draft& d, const Process& p) {
+  std::vector<Nanos> times;
+  for (const std::uint32_t call : p.calls) {
+    if (d.api(call) == ApiClass::kStreamWait) times.push_back(d.start(call));
+  }
+  return times;
+}
+
+bool wait_between(const std::vector<Nanos>& waits, Nanos begin, Nanos end) {
+  const auto it = std::lower_bound(waits.begin(), waits.end(), begin);
+  return it != waits.end() && *it < end;
+}
 
 void find_coincidences(Draft& d) {
   for (std::uint32_t table = 0; table < d.tables.size(); ++table) Finder(d, table).run();
