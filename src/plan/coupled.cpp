@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "blocks.hpp"
 #include "evaluate.hpp"
 #include "infeasible.hpp"
 #include "network.hpp"
@@ -46,6 +47,7 @@ struct CoupledSolver::Parts {
   PricedBound bound;
   SlackFiller filler;
   bool changes_cost;
+  std::optional<Blocks> blocks;
   std::optional<PriceSearch> search;
   std::optional<Anneal> anneal;
   Choice fastest;
@@ -59,6 +61,7 @@ struct CoupledSolver::Parts {
         filler(p),
         changes_cost(p.switching.time_s > 0 || p.switching.energy_j > 0 ||
                      p.switching.min_run_s > 0),
+        blocks(changes_cost ? std::nullopt : Blocks::find(p)),
         fastest(fastest_choice(p)) {}
 
   [[nodiscard]] bool meets(const Evaluation& value, double deadline_s) const {
@@ -238,6 +241,7 @@ CoupledSolver::~CoupledSolver() = default;
 Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& options) {
   Parts& p = *parts_;
   if (p.problem.packs.empty()) return Solution{};
+  if (p.blocks) return p.blocks->solve(deadline_s, options);
   // Without switch cost the fastest plan is known.
   const Evaluation fastest = evaluate(p.problem, p.fastest);
   std::optional<Solution> found;
