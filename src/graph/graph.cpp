@@ -107,12 +107,7 @@ Edge Graph::edge(NodeId n, std::size_t i) const {
 std::size_t Graph::edges() const { return impl_->from.size(); }
 
 NodeId Graph::arrival(NodeId n) const { return impl_->arrival(n); }
-NodeId Graph::transfer(NodeId n) const {
-  if (impl_->kind[n] != NodeKind::kCollective) return n;
-  const auto& coupled = impl_->coupled;
-  const auto it = std::lower_bound(coupled.begin(), coupled.end(), std::pair<NodeId, NodeId>{n, 0});
-  return it != coupled.end() && it->first == n ? it->second : n;
-}
+NodeId Graph::transfer(NodeId n) const { return impl_->transfer(n); }
 
 NodeId Graph::launch(NodeId n) const { return impl_->launch(n); }
 

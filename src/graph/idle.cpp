@@ -59,7 +59,7 @@ class Idle {
       if (timing_.start(n) > until)
         add(first ? kCauseHost : cause(n, until), timing_.start(n) - until);
       // a member of a collective that waits for the others polls
-      until = std::max(until, timing_.end(graph_.transfer(n)));
+      until = std::max(until, timing_.end(g_.transfer(n)));
       first = false;
     }
     if (end > until) add(kCauseHost, end - until);

@@ -58,6 +58,13 @@ struct Graph::Impl {
     const bool transfer = first < offset[n + 1] && edge_rule(flags[first]) == Rule::kCollective;
     return transfer ? from[first] : n;
   }
+  /// Of an arrival its transfer, of all others the node itself.
+  [[nodiscard]] NodeId transfer(NodeId n) const {
+    if (kind[n] != NodeKind::kCollective) return n;
+    const auto it =
+        std::lower_bound(coupled.begin(), coupled.end(), std::pair<NodeId, NodeId>{n, 0});
+    return it != coupled.end() && it->first == n ? it->second : n;
+  }
   /// The call that launched a GPU node; kNoNode.
   [[nodiscard]] NodeId launch(NodeId n) const {
     n = arrival(n);
