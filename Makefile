@@ -2,13 +2,12 @@
 SHELL := /bin/bash
 JOBS := $(shell . scripts/lib.sh && jobs)
 RELEASE := build/release
-.PHONY: help build demo test check check-all oracles bench fuzz format samples docs clean
+.PHONY: help build demo test check oracles bench fuzz format samples docs clean
 
 help:
 	@echo "make demo     install what is missing, build, plan a bundled sample, write the report"
 	@echo "make test     release build; unit, golden and property tests, oracles"
-	@echo "make check    format, clang-tidy, web build and browser tests"
-	@echo "make check-all  the same with a clang build, sanitizers and fuzzing of 60 s a target"
+	@echo "make check    format, clang-tidy, sanitizers, fuzzing of 60 s a target, web build and browser tests"
 	@echo "make build    only the release binary: $(RELEASE)/bin/ergon"
 	@echo "make oracles  the published figures that a correct tool must find (needs ../shared/data or ERGON_SHARED_DATA)"
 	@echo "make bench    speed and size against the peers; raw data under bench/results"
@@ -28,10 +27,6 @@ test:
 check:
 	@scripts/bootstrap check
 	@scripts/run-checks
-
-check-all:
-	@scripts/bootstrap check
-	@scripts/run-checks all
 
 oracles:
 	@scripts/bootstrap test

@@ -33,19 +33,23 @@ function(ergon_module name)
   endif()
 endfunction()
 
-# ergon_fuzzer(NAME SOURCE modules...): a libFuzzer target with the fuzz preset; elsewhere the same source replays its
-# corpus (tests/fuzz/corpus/NAME) as an ordinary test.
+# ergon_fuzzer(NAME SOURCE modules...): a libFuzzer target where ERGON_FUZZ is on; elsewhere the same source with a main
+# of our own. With ERGON_DEV both replay the corpus (tests/fuzz/corpus/NAME) as an ordinary test.
 function(ergon_fuzzer name source)
   if(ERGON_FUZZ)
     add_executable(fuzz_${name} ${source})
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(replay -runs=0)
   elseif(ERGON_DEV)
     add_executable(fuzz_${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
-    add_test(NAME fuzz_replay.${name} COMMAND fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
-    set_tests_properties(fuzz_replay.${name} PROPERTIES LABELS unit TIMEOUT 300)
+    set(replay "")
   else()
     return()
+  endif()
+  if(ERGON_DEV)
+    add_test(NAME fuzz_replay.${name} COMMAND fuzz_${name} ${replay} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(fuzz_replay.${name} PROPERTIES LABELS unit TIMEOUT 300)
   endif()
   target_link_libraries(fuzz_${name} PRIVATE ergon_warnings)
   foreach(dep IN LISTS ARGN)
