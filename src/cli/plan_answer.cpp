@@ -3,34 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planning.hpp"
+#include "plan_parts.hpp"
 
 namespace ergon::cli {
 namespace {
 
 using plan::Evaluation;
 using plan::Problem;
-
-struct Savings {
-  double energy = 0;    // share of the default's energy
-  double slowdown = 0;  // share of the default's time
-};
-Savings against(const Evaluation& value, const Evaluation& base) {
-  const auto clean = [](double share) { return std::abs(share) < 1e-9 ? 0.0 : share; };
-  return {clean(base.energy_j > 0 ? 1 - value.energy_j / base.energy_j : 0),
-          clean(base.time_s > 0 ? value.time_s / base.time_s - 1 : 0)};
-}
-
-// The clock that all packs of a choice run at; nullopt where there are several.
-std::optional<double> single_clock(const Problem& problem, const plan::Choice& choice) {
-  std::optional<double> clock;
-  for (std::size_t i = 0; i < choice.size(); ++i) {
-    const double hz = problem.packs[i].options[choice[i]].clock_hz;
-    if (clock && *clock != hz) return std::nullopt;
-    clock = hz;
-  }
-  return clock;
-}
 
 Value optional(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
 
@@ -121,92 +100,6 @@ void add_headline(Answer& answer, const PlanView& view) {
   }
   if (out.uniform)
     answer.lines.push_back("Lock the single clock: " + lock_command(view, out.uniform->clock_hz));
-}
-
-Table comparison(const PlanView& view) {
-  const plan::Outcome& out = *view.outcome;
-  Table table{.title = "Within " + time_text(out.deadline_s),
-              .columns = {{.title = "", .numeric = false},
-                          {.title = "clock", .unit = "MHz"},
-                          {.title = "time", .unit = "s", .significant = 5},
-                          {.title = "energy", .unit = "J", .significant = 5},
-                          {.title = "saved", .unit = "%", .significant = 3},
-                          {.title = "slower", .unit = "%", .significant = 3},
-                          {.title = "changes", .unit = ""}},
-              .rows = {}};
-  const auto row = [&](const char* name, const std::optional<double>& clock,
-                       const Evaluation& value) {
-    const Savings s = against(value, out.default_value);
-    table.rows.push_back({name, clock ? Value(std::round(*clock / 1e4) / 100) : Value("several"),
-                          value.time_s, value.energy_j, 100 * s.energy, 100 * s.slowdown,
-                          std::uint64_t{value.switches}});
-  };
-  row("default clocks", single_clock(*view.problem, out.default_choice), out.default_value);
-  if (out.uniform) row("best single clock", out.uniform->clock_hz, out.uniform->value);
-  row("plan", single_clock(*view.problem, out.plan.choice), out.plan.value);
-  const double bound = out.plan.lower_bound_j;
-  const double saved =
-      out.default_value.energy_j > 0 ? 100 * (1 - bound / out.default_value.energy_j) : 0;
-  table.rows.push_back({"lower bound", nullptr, nullptr, bound, saved, nullptr, nullptr});
-  return table;
-}
-
-Table runs_of(const PlanView& view) {
-  Table table{.title = "Runs of one clock",
-              .columns = {{.title = "gpu", .numeric = false},
-                          {.title = "first pack", .numeric = false},
-                          {.title = "packs"},
-                          {.title = "clock", .unit = "MHz"},
-                          {.title = "time", .unit = "s"},
-                          {.title = "energy", .unit = "J"},
-                          {.title = "begins with", .numeric = false}},
-              .rows = {}};
-  const Problem& problem = *view.problem;
-  const plan::Choice& choice = view.outcome->plan.choice;
-  std::size_t runs = 0;
-  constexpr std::size_t kMost = 24;
-  for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) {
-    double clock = -1;
-    for (std::size_t i = 0; i < choice.size(); ++i) {
-      if (problem.packs[i].gpu != g) continue;
-      const plan::Option& option = problem.packs[i].options[choice[i]];
-      if (option.clock_hz != clock) {
-        clock = option.clock_hz;
-        ++runs;
-        if (runs > kMost) continue;
-        const std::string first =
-            view.job != nullptr ? view.job->packs.packs[i].first_operation : std::string();
-        table.rows.push_back({problem.gpus[g].id, problem.packs[i].id, std::uint64_t{0},
-                              std::round(clock / 1e4) / 100, 0.0, 0.0, first});
-      }
-      if (runs > kMost) continue;
-      auto& row = table.rows.back();
-      row[2] = *row[2].as_int() + 1;
-      row[4] = *row[4].as_double() + option.time_s;
-      row[5] = *row[5].as_double() + option.energy_j;
-    }
-  }
-  if (runs > kMost)
-    table.note = std::to_string(runs - kMost) + " more runs; the policy file (-o) lists every pack";
-  return table;
-}
-
-Table frontier_table(const PlanView& view) {
-  Table table{.title = "Time-energy frontier",
-              .columns = {{.title = "deadline", .unit = "s", .significant = 6},
-                          {.title = "time", .unit = "s", .significant = 6},
-                          {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "lower bound", .unit = "J", .significant = 6},
-                          {.title = "saved", .unit = "%", .significant = 4},
-                          {.title = "slower", .unit = "%", .significant = 4}},
-              .rows = {}};
-  for (const auto& point : view.frontier) {
-    const Savings s = against(point.solution.value, view.outcome->default_value);
-    table.rows.push_back({point.deadline_s, point.solution.value.time_s,
-                          point.solution.value.energy_j, point.solution.lower_bound_j,
-                          100 * s.energy, 100 * s.slowdown});
-  }
-  return table;
 }
 
 void add_trace_fields(Answer& answer, const PlanView& view) {
@@ -327,13 +220,15 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   Value bound = Value::object();
   bound.set("max_slowdown", optional(view.bound.max_slowdown)).set("deadline_s", out.deadline_s);
   answer.data.set("bound", std::move(bound));
-  answer.data.set("default",
-                  evaluation(single_clock(problem, out.default_choice), out.default_value));
+  Value before = evaluation(single_clock(problem, out.default_choice), out.default_value);
+  set_spread(before, spread_of(view, out.default_choice, out.default_value));
+  answer.data.set("default", std::move(before));
   if (out.uniform) {
     Value uniform = evaluation(out.uniform->clock_hz, out.uniform->value);
     const Savings s = against(out.uniform->value, out.default_value);
     uniform.set("energy_saved", s.energy).set("slowdown", s.slowdown);
     uniform.set("command", lock_command(view, out.uniform->clock_hz));
+    set_spread(uniform, spread_of(view, *out.uniform));
     answer.data.set("uniform", std::move(uniform));
   } else {
     answer.data.set("uniform", nullptr);
@@ -348,6 +243,9 @@ Answer plan_answer(const PlanView& view, bool with_page) {
       .set("slowdown", s.slowdown)
       .set("optimal", out.plan.optimal)
       .set("repairs", out.repairs);
+  const std::optional<plan::Spread> spread = spread_of(view, out.plan.choice, out.plan.value);
+  set_spread(plan, spread);
+  if (spread) answer.lines.push_back(spread_text(view, spread));
   answer.data.set("plan", std::move(plan));
   answer.data.set("uniform_is_best", out.uniform_is_best);
   answer.data.set("lower_bound_j", out.plan.lower_bound_j);
@@ -379,9 +277,9 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   if (view.measured && view.job == nullptr)
     known[static_cast<std::size_t>(model::Known::kMeasured)] = 1;
   answer.data.set("coverage", coverage_value(known));
-  answer.tables.push_back(comparison(view));
+  answer.tables.push_back(comparison_table(view));
   if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));
-  if (out.plan.value.switches > 0) answer.tables.push_back(runs_of(view));
+  if (out.plan.value.switches > 0) answer.tables.push_back(runs_table(view));
   if (view.job != nullptr) add_trace_fields(answer, view);
   if (with_page) fill_plan_page(view, answer);
   return answer;

@@ -198,6 +198,14 @@ ClockTable clock_table(const Device& d, Hertz reference) {
   t.power_limit_w = d.power_limit_w.value();
   const double ref = t.reference.si();
   const auto& knee = d.behaviour.memory_knee_hz.estimate;
+  if (const Estimate& idle = d.idle_w.estimate; idle.value > 0) {
+    t.idle_low = idle.low / idle.value;
+    t.idle_high = idle.high / idle.value;
+  }
+  if (const Estimate& active = d.active_w.estimate; active.value > 0) {
+    t.active_low = active.low / active.value;
+    t.active_high = active.high / active.value;
+  }
   for (std::size_t i = 0; i < t.clocks.size(); ++i) {
     const double f = t.clocks[i].si();
     if (t.clocks[i] == t.reference) t.reference_index = i;

@@ -18,7 +18,11 @@ NodeModel model_of(const model::Response& response, model::Known known) {
   if (all > 0) {
     m.core = static_cast<float>(response.core_s / all);
     m.memory = static_cast<float>(response.memory_s / all);
+    m.core_low = static_cast<float>(response.core_low_s / all);
+    m.core_high = static_cast<float>(response.core_high_s / all);
   }
+  m.dynamic_low_j = static_cast<float>(response.dynamic_low_j);
+  m.dynamic_high_j = static_cast<float>(response.dynamic_high_j);
   m.core_j = static_cast<float>(response.core_j);
   m.memory_j = static_cast<float>(response.memory_j);
   m.known = known;

@@ -49,7 +49,11 @@ inline model::Response response_of(const NodeModel& m, double seconds) {
           .memory_s = seconds * double{m.memory},
           .fixed_s = seconds * (1 - double{m.core} - double{m.memory}),
           .core_j = double{m.core_j},
-          .memory_j = double{m.memory_j}};
+          .memory_j = double{m.memory_j},
+          .core_low_s = seconds * double{m.core_low},
+          .core_high_s = seconds * double{m.core_high},
+          .dynamic_low_j = double{m.dynamic_low_j},
+          .dynamic_high_j = double{m.dynamic_high_j}};
 }
 
 /// One option a clock of `clocks` (indices into the table), ascending, for each segment. The time

@@ -60,6 +60,8 @@ struct ClockTable {
   std::vector<double> memory_high;  ///< upper end of the interval of `memory`
   std::vector<double> voltage2_low;
   std::vector<double> voltage2_high;
+  /// Ends of the intervals of idle_w and active_w, as shares of their values at every clock.
+  double idle_low = 1, idle_high = 1, active_low = 1, active_high = 1;
 };
 /// `reference`: the clock at which the trace ran (rounded to the nearest supported one).
 ClockTable clock_table(const Device& device, Hertz reference);

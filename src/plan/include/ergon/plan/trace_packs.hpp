@@ -41,6 +41,10 @@ struct NodeModel {
   float memory = 0;
   float core_j = 0;
   float memory_j = 0;
+  float core_low = 0;  ///< interval of core, as a share of its duration
+  float core_high = 0;
+  float dynamic_low_j = 0;  ///< interval of core_j + memory_j
+  float dynamic_high_j = 0;
   model::Known known = model::Known::kUnknown;
   std::int32_t curve = -1;  ///< index into TraceOptions::curves: measured, the shares are not used
 };
@@ -165,6 +169,19 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs);
 /// Every offered clock for the whole window, re-timed on the graph; energies as in the packs.
 std::vector<Uniform> uniform_clocks(const graph::Graph& graph, const TracePacks& packs);
+
+/// The interval of what a plan is said to cost. The observed times at the trace's clock carry none.
+struct Spread {
+  double time_low_s = 0, time_high_s = 0;
+  double energy_low_j = 0, energy_high_j = 0;
+  double saved_low = 0, saved_high = 0;  ///< share of the default's energy
+};
+/// Every coefficient of the device, and every share of time that follows the clock, at the same end
+/// of its interval: errors of a model are common to its kernels and do not cancel. The ends are
+/// those of the four combinations (power low or high, clock response low or high). `clocks_hz`: of
+/// each pack. nullopt where responses are measured.
+std::optional<Spread> spread_of(const TracePacks& packs, std::span<const double> clocks_hz,
+                                const Evaluation& value, const Evaluation& default_value);
 
 /// Sets time and energy of a change from the latency: meanwhile the clock is the old or the new
 /// one, so the worse of both is charged, between the ends of the offered range.
