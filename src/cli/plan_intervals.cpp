@@ -1,0 +1,58 @@
+// Intervals of the answer of `plan`.
+#include "plan_parts.hpp"
+
+namespace ergon::cli {
+namespace {
+
+Value interval(double low, double high) {
+  Value v = Value::array();
+  v.push(low).push(high);
+  return v;
+}
+
+std::optional<plan::Spread> spread_at(const PlanView& view, const std::vector<double>& clocks_hz,
+                                      const plan::Evaluation& value) {
+  return plan::spread_of(view.job->packs, clocks_hz, value, view.outcome->default_value);
+}
+
+}  // namespace
+
+std::optional<plan::Spread> spread_of(const PlanView& view, const plan::Choice& choice,
+                                      const plan::Evaluation& value) {
+  if (view.job == nullptr) return std::nullopt;
+  std::vector<double> clocks;
+  clocks.reserve(choice.size());
+  for (std::size_t i = 0; i < choice.size(); ++i)
+    clocks.push_back(view.problem->packs[i].options[choice[i]].clock_hz);
+  return spread_at(view, clocks, value);
+}
+
+std::optional<plan::Spread> spread_of(const PlanView& view, const plan::Uniform& uniform) {
+  if (view.job == nullptr) return std::nullopt;
+  return spread_at(view, std::vector(view.problem->packs.size(), uniform.clock_hz), uniform.value);
+}
+
+void set_spread(Value& value, const std::optional<plan::Spread>& spread) {
+  if (!spread) return;
+  value.set("time_s_ci95", interval(spread->time_low_s, spread->time_high_s))
+      .set("energy_j_ci95", interval(spread->energy_low_j, spread->energy_high_j))
+      .set("energy_saved_ci95", interval(spread->saved_low, spread->saved_high));
+}
+
+std::string spread_text(const PlanView& view, const std::optional<plan::Spread>& spread) {
+  if (!spread) return {};
+  const double before = view.outcome->default_value.time_s;
+  const auto slower = [&](double seconds) {
+    return percent_text(before > 0 ? std::max(0.0, seconds / before - 1) : 0);
+  };
+  std::string text =
+      "Modelled, not measured: with every coefficient at one end of its interval the plan needs " +
+      energy_text(spread->energy_low_j) + " to " + energy_text(spread->energy_high_j) + ", saves " +
+      percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high) + " and takes " +
+      slower(spread->time_low_s) + " to " + slower(spread->time_high_s) + " more time";
+  const bool late = spread->time_high_s > view.outcome->deadline_s * (1 + 1e-9);
+  return text +
+         (late ? ": the upper end is over the bound, so measure before you rely on it." : ".");
+}
+
+}  // namespace ergon::cli
