@@ -27,8 +27,4 @@ struct GraphResult {
 };
 GraphResult graph_answer(const graph::Graph& graph, const GraphRequest& request);
 
-/// Chrome JSON for Perfetto: the events, a track with the critical path, slack as arguments of GPU
-/// work.
-std::string perfetto_text(const graph::Graph& graph);
-
 }  // namespace ergon::cli

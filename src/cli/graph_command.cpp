@@ -5,6 +5,7 @@
 
 #include "context.hpp"
 #include "graph_answer.hpp"
+#include "perfetto_export.hpp"
 #include "registry.hpp"
 #include "trace_input.hpp"
 

@@ -1,11 +1,13 @@
 // Chrome JSON of a graph for Perfetto: every node as it ran, the critical path on a track of its
 // own, slack of GPU work as arguments and as a counter.
+#include "perfetto_export.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <unordered_map>
 
 #include "ergon/io.hpp"
-#include "graph_answer.hpp"
 
 namespace ergon::cli {
 namespace {
@@ -35,6 +37,10 @@ class Writer {
     event("\"ph\":\"M\",\"name\":\"" + std::string(kind) + "\",\"pid\":" + std::to_string(pid) +
           ",\"tid\":" + std::to_string(tid) + ",\"args\":{\"name\":" + io::to_json(Value(name), 0) +
           "}");
+  }
+  void counter(const std::string& name, const char* series, Nanos at, const std::string& value) {
+    event("\"ph\":\"C\",\"name\":\"" + name + "\",\"pid\":" + std::to_string(kPathProcess) +
+          ",\"ts\":" + micros(at) + ",\"args\":{\"" + series + "\":" + value + "}");
   }
   void slice(std::int64_t pid, std::int64_t tid, std::string_view name, const char* category,
              Nanos start, Nanos duration, const std::string& args) {
@@ -72,7 +78,7 @@ Place place_of(const trace::EventTable& table, const trace::Track& track, std::u
 
 }  // namespace
 
-std::string perfetto_text(const Graph& graph) {
+std::string perfetto_text(const Graph& graph, const std::vector<ClockChange>& clocks) {
   const graph::Timing timed(graph);
   const graph::CriticalPath path = graph::critical_path(timed, graph::Operators(graph));
   const graph::Slack slack = graph::slack(timed);
@@ -137,10 +143,12 @@ std::string perfetto_text(const Graph& graph) {
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
-    writer.event("\"ph\":\"C\",\"name\":\"total slack of GPU " + std::to_string(graph.gpu(n)) +
-                 " (us)\",\"pid\":" + std::to_string(kPathProcess) +
-                 ",\"ts\":" + micros(timed.start(n)) +
-                 ",\"args\":{\"slack\":" + micros(slack.total_ns[n]) + "}");
+    writer.counter("total slack of GPU " + std::to_string(graph.gpu(n)) + " (us)", "slack",
+                   timed.start(n), micros(slack.total_ns[n]));
+  }
+  for (const ClockChange& change : clocks) {
+    writer.counter("planned clock of GPU " + change.gpu + " (MHz)", "clock", change.start_ns,
+                   std::to_string(std::llround(change.clock_hz / 1e6)));
   }
   return std::move(writer).finish();
 }

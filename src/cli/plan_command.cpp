@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ergon/plan/merge.hpp"
+#include "perfetto_export.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
 
@@ -121,6 +122,33 @@ plan::Bound bound_of(const Context& context) {
   return bound;
 }
 
+// The trace with the plan's clocks as tracks.
+Status export_perfetto(Context& context, const Input& input, const plan::Choice& choice) {
+  const auto paths = context.export_paths("perfetto");
+  if (paths.empty()) return {};
+  if (!input.job) {
+    return fail(Errc::kInvalidArgument, "there is no trace to draw the clocks on",
+                "--export perfetto:FILE needs a trace as input");
+  }
+  const plan::TracePacks& packs = input.job->packs;
+  std::vector<ClockChange> clocks;
+  std::map<std::uint32_t, double> latest;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const plan::Pack& pack = packs.problem.packs[i];
+    const double hz = pack.options[choice[i]].clock_hz;
+    if (const auto [at, fresh] = latest.emplace(pack.gpu, hz); !fresh) {
+      if (at->second == hz) continue;
+      at->second = hz;
+    }
+    clocks.push_back({packs.problem.gpus[pack.gpu].id, packs.packs[i].start_ns, hz});
+  }
+  for (const auto& [gpu, hz] : latest)
+    clocks.push_back({packs.problem.gpus[gpu].id, packs.window.end_ns, hz});
+  const std::string text = perfetto_text(*input.job->graph, clocks);
+  for (const auto& path : paths) ERGON_TRY_STATUS(io::write_file(path, text));
+  return {};
+}
+
 Result<int> plan_run(Context& context) {
   ERGON_TRY(Input input, load_input(context));
   const plan::Problem& problem = input.job ? input.job->packs.problem : input.problem;
@@ -144,6 +172,7 @@ Result<int> plan_run(Context& context) {
   }
   context.origin_share(input.measured ? "measured" : "modelled", 1);
   ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));
+  ERGON_TRY_STATUS(export_perfetto(context, input, outcome.plan.choice));
   ERGON_TRY_STATUS(context.emit(plan_answer(view, page)));
   return 0;
 }
@@ -239,9 +268,12 @@ const Command& plan_command() {
                     "the whole frontier, as a page"},
                    {"ergon plan rank0.packs.json rank1.packs.json --max-slowdown 3% -o policy.json",
                     "the reduce step of many ranks"},
+                   {"ergon plan trace.json.gz --max-slowdown 3% --export perfetto:clocks.json",
+                    "the planned clocks beside the trace"},
                    {"ergon plan --measured runs.csv --max-slowdown 5% -f json",
                     "from measured runs alone"}},
       .artefact = "the policy file (ergon.policy/1)",
+      .exports = {"perfetto"},
       .run = plan_run,
   };
   return command;

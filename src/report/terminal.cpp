@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kGutter = 2;
 constexpr int kNarrowest = 12;
+constexpr int kWidestInFile = 72;
 
 class Terminal {
  public:
@@ -57,7 +58,14 @@ class Terminal {
 
   // Takes width from the widest columns of text until the table fits.
   void fit(std::vector<int>& widths, const std::vector<Column>& columns) const {
-    if (style_.width <= 0 || widths.empty()) return;
+    if (widths.empty()) return;
+    if (style_.width <= 0) {
+      // No terminal: whole lines, but a mangled kernel name must not make one of 900 columns.
+      for (std::size_t c = 0; c < widths.size(); ++c) {
+        if (!columns[c].numeric) widths[c] = std::min(widths[c], kWidestInFile);
+      }
+      return;
+    }
     int total = kGutter * (static_cast<int>(widths.size()) - 1);
     for (const int width : widths) total += width;
     while (total > style_.width) {
