@@ -21,16 +21,65 @@ struct Offer {
 struct Trial {
   double share = 1;
   Solution solution;
-  double retimed_s = 0;
+  double retimed_s = 0;  // changes of clock included
 };
+
+// The clock of a choice; nullopt where there are several.
+std::optional<double> one_clock(const Problem& problem, const Choice& choice) {
+  std::optional<double> clock;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const double hz = problem.packs[i].options[choice[i]].clock_hz;
+    if (clock && *clock != hz) return std::nullopt;
+    clock = hz;
+  }
+  return clock;
+}
+
+// What changes of clock add to the packs' makespan; the graph knows nothing of them.
+double switching_s(const Problem& problem, const Solution& solution) {
+  if (solution.value.switches == 0 || problem.switching.time_s <= 0) return 0;
+  Problem free = problem;
+  free.switching.time_s = 0;
+  return solution.value.time_s - evaluate(free, solution.choice).time_s;
+}
 
 Result<Trial> try_share(const graph::Graph& graph, TracePacks& packs, double share,
                         double deadline_s, const SolveOptions& options) {
   set_delay_share(packs, share);
   Trial trial{.share = share, .solution = {}, .retimed_s = 0};
   ERGON_TRY(trial.solution, solve(packs.problem, deadline_s, options));
-  trial.retimed_s = retime_choice(graph, packs, trial.solution.choice);
+  trial.retimed_s = retime_choice(graph, packs, trial.solution.choice) +
+                    switching_s(packs.problem, trial.solution);
   return trial;
+}
+
+// Where re-timing says more than the packs, delays are counted as far as it says: time, energy and
+// bound are then those of packs that tell the truth about this plan. One GPU: its time is linear in
+// the share.
+Trial confirmed(const graph::Graph& graph, TracePacks& packs, Trial best, double default_time_s,
+                double deadline_s, const SolveOptions& options) {
+  const double changes_s = switching_s(packs.problem, best.solution);
+  const double planned = best.solution.value.time_s - changes_s - default_time_s;
+  const double real = best.retimed_s - changes_s - default_time_s;
+  if (planned <= 0 || real <= planned * (1 + 1e-6)) return best;
+  const double limit = deadline_s * (1 + kTimeTolerance);
+  const double share = best.share * real / planned;
+  auto again = try_share(graph, packs, share, deadline_s, options);
+  Evaluation same = evaluate(packs.problem, best.solution.choice);
+  same.time_s = std::min(same.time_s, limit);  // rounding: re-timing has confirmed it
+  if (again && again->retimed_s <= std::min(limit, again->solution.value.time_s * (1 + 1e-6)) &&
+      again->solution.value.energy_j <= same.energy_j) {
+    return *std::move(again);
+  }
+  best.share = share;
+  best.solution.value = same;
+  // No bound of the packs with larger delays is below the one with smaller delays.
+  if (again) {
+    best.solution.lower_bound_j = std::min(
+        same.energy_j, std::max(best.solution.lower_bound_j, again->solution.lower_bound_j));
+  }
+  best.solution.optimal = false;
+  return best;
 }
 
 // How many of the lowest clocks to leave out: a narrower range makes changes cheaper, a wider one
@@ -61,6 +110,20 @@ std::size_t best_range(const TracePacks& packs, double deadline_s) {
     best = drop;
   }
   return best;
+}
+
+// One clock as the plan. Its bound is that of packs whose delays are counted as far as re-timing at
+// this clock says, so that they can do what it does; over every clock on offer.
+Solution single_clock_plan(TracePacks& packs, const Uniform& uniform, double deadline_s,
+                           const SolveOptions& options) {
+  const double default_s = evaluate(packs.problem, default_choice(packs.problem)).time_s;
+  const double planned = evaluate(packs.problem, uniform.choice).time_s - default_s;
+  const double real = uniform.value.time_s - default_s;
+  if (planned > 0 && real > 0) set_delay_share(packs, real / planned);
+  Solution plan{.choice = uniform.choice, .value = uniform.value};
+  const auto wide = solve(packs.problem, deadline_s, options);
+  plan.lower_bound_j = wide ? std::min(wide->lower_bound_j, plan.value.energy_j) : 0;
+  return plan;
 }
 
 }  // namespace
@@ -192,6 +255,8 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
       }
     }
     set_delay_share(packs, best.share);
+    best =
+        confirmed(graph, packs, std::move(best), out.default_value.time_s, out.deadline_s, options);
   }
   out.plan = std::move(best.solution);
   out.retimed_s = best.retimed_s;
@@ -203,17 +268,12 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
     packs.delay_share = 1;
     offer_kept_back(packs);
     out.default_choice = default_choice(packs.problem);
-    out.plan.choice = out.uniform->choice;
-    out.plan.value = out.uniform->value;
-    // The plan's own bound held for the narrowed range; this one holds for every clock on offer.
-    const auto wide = solve(packs.problem, out.deadline_s, options);
-    const double wide_j = wide ? wide->lower_bound_j : out.plan.lower_bound_j;
-    out.plan.lower_bound_j = std::min({wide_j, out.plan.lower_bound_j, out.plan.value.energy_j});
-    out.plan.optimal = false;
+    out.plan = single_clock_plan(packs, *out.uniform, out.deadline_s, options);
     out.retimed_s = out.uniform->value.time_s;
   }
   out.uniform_is_best =
-      out.uniform && out.uniform->value.energy_j <= out.plan.value.energy_j * (1 + 1e-9);
+      out.uniform && (out.uniform->value.energy_j <= out.plan.value.energy_j * (1 + 1e-9) ||
+                      one_clock(packs.problem, out.plan.choice) == out.uniform->clock_hz);
   return out;
 }
 

@@ -1,0 +1,177 @@
+// From a trace to packs and back: what the packs say is checked by re-timing the graph.
+#include "ergon/plan/trace_packs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ergon/io.hpp"
+
+namespace ergon::plan {
+namespace {
+
+// One thread launches `pairs` pairs of a long gemm and a short copy-like kernel, then waits.
+std::string trace_text(int pairs, const std::string& gemm = "ampere_sgemm_128x64_tn") {
+  std::string text =
+      R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA A100-SXM4-80GB"}],)"
+      R"("traceEvents":[)";
+  int id = 0;
+  const auto event = [&](const std::string& fields) {
+    text += (id++ == 0 ? "\n{" : ",\n{") + fields + "}";
+  };
+  const auto launch = [&](int correlation, int at) {
+    event(R"("ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" +
+          std::to_string(at) + R"(,"dur":2,"args":{"correlation":)" + std::to_string(correlation) +
+          "}");
+  };
+  const auto kernel = [&](const std::string& name, int correlation, int at, int length) {
+    event(R"("ph":"X","cat":"kernel","name":")" + name + R"(","pid":0,"tid":7,"ts":)" +
+          std::to_string(at) + R"(,"dur":)" + std::to_string(length) +
+          R"(,"args":{"correlation":)" + std::to_string(correlation) +
+          R"(,"device":0,"stream":7,"grid":[1024,1,1],"block":[256,1,1]})");
+  };
+  for (int i = 0; i < pairs; ++i) {
+    launch(2 * i + 1, 10 * i);
+    launch(2 * i + 2, 10 * i + 5);
+    kernel(gemm, 2 * i + 1, 20 + 700 * i, 500);
+    kernel("vectorized_elementwise_kernel<4, CUDAFunctor_add>", 2 * i + 2, 520 + 700 * i, 200);
+  }
+  const int end = 20 + 700 * pairs;
+  event(R"("ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":1,"tid":1,"ts":)" +
+        std::to_string(10 * pairs) + R"(,"dur":)" + std::to_string(end + 10 - 10 * pairs) +
+        R"(,"args":{"correlation":0})");
+  return text + "\n]}\n";
+}
+
+struct Job {
+  trace::EventTable table;
+  std::optional<graph::Graph> graph;
+  model::FoundDevice device;
+  Window window;
+};
+
+void load(Job& job, const std::string& text) {
+  const auto source = io::memory_source(text);
+  job.table = trace::read_trace(*source).value();
+  job.graph = graph::build(job.table).value();
+  job.device = model::find_device("a100").value();
+  job.window = choose_window(*job.graph, true).value();
+}
+
+TracePacks packs_of(const Job& job, const TraceOptions& options = {.switch_latency = Seconds(0)}) {
+  auto nodes =
+      node_models(*job.graph, job.window, job.device.device, job.device.device.default_clock);
+  return cut_packs(*job.graph, job.window, nodes.value().models, job.device.device, options)
+      .value();
+}
+
+TEST(TracePacks, DefaultClocksCostTheTracesTime) {
+  Job job;
+  load(job, trace_text(20));
+  const TracePacks packs = packs_of(job);
+  ASSERT_GE(packs.problem.packs.size(), 20U);
+  const Choice choice = default_choice(packs.problem);
+  const double window_s = to_seconds(job.window.end_ns - job.window.begin_ns).si();
+  EXPECT_NEAR(evaluate(packs.problem, choice).time_s, window_s, 1e-9);
+  EXPECT_NEAR(retime_choice(*job.graph, packs, choice), window_s, 1e-9);
+}
+
+TEST(TracePacks, ThePlanKeepsItsBoundWhenTheGraphIsRetimed) {
+  Job job;
+  load(job, trace_text(40));
+  for (const double slowdown : {0.0, 0.01, 0.05, 0.2}) {
+    TracePacks packs = packs_of(job);
+    const Outcome out =
+        decide_trace(*job.graph, packs, {.max_slowdown = slowdown, .deadline = {}}).value();
+    EXPECT_LE(retime_choice(*job.graph, packs, out.plan.choice), out.deadline_s * (1 + 1e-9));
+    EXPECT_LE(out.plan.lower_bound_j, out.plan.value.energy_j * (1 + 1e-9));
+    EXPECT_LE(finest_bound(*job.graph, packs, out.deadline_s),
+              out.plan.value.energy_j * (1 + 1e-9));
+    EXPECT_LE(out.plan.value.energy_j, out.default_value.energy_j * (1 + 1e-9));
+    if (slowdown > 0) {
+      EXPECT_LT(out.plan.value.energy_j, out.default_value.energy_j);
+      // Kernels that wait for memory are slowed first: more than one clock for all can.
+      ASSERT_TRUE(out.uniform.has_value());
+      EXPECT_LT(out.plan.value.energy_j, out.uniform->value.energy_j);
+    }
+  }
+}
+
+TEST(TracePacks, SlowSwitchingLeavesOneClock) {
+  Job job;
+  load(job, trace_text(20));  // 14 ms
+  TracePacks packs = packs_of(job, {.switch_latency = Seconds(0.025)});
+  const Outcome out =
+      decide_trace(*job.graph, packs, {.max_slowdown = 0.05, .deadline = {}}).value();
+  EXPECT_TRUE(out.uniform_is_best);
+  EXPECT_EQ(out.plan.value.switches, 0U);
+}
+
+TEST(TracePacks, UnknownWorkStaysAtTheTracesClock) {
+  Job job;
+  load(job, trace_text(20, "mystery"));
+  const TracePacks packs = packs_of(job);
+  EXPECT_GT(packs.known_s[static_cast<std::size_t>(model::Known::kUnknown)], 0.0);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < packs.packs.size(); ++i) {
+    if (packs.packs[i].first_operation != "mystery" || packs.packs[i].operations > 1) continue;
+    ++kept;
+    ASSERT_EQ(packs.problem.packs[i].options.size(), 1U);
+    EXPECT_EQ(packs.problem.packs[i].options.front().clock_hz, packs.table.reference.si());
+  }
+  EXPECT_GT(kept, 0U);
+}
+
+std::vector<double> clocks_of(const TracePacks& packs, const Choice& choice) {
+  std::vector<double> hz;
+  for (std::size_t i = 0; i < choice.size(); ++i)
+    hz.push_back(packs.problem.packs[i].options[choice[i]].clock_hz);
+  return hz;
+}
+
+TEST(Spread, HoldsTheFigureAndIsExactAboutTheObservedTime) {
+  Job job;
+  load(job, trace_text(20));
+  TracePacks packs = packs_of(job);
+  const Outcome out =
+      decide_trace(*job.graph, packs, {.max_slowdown = 0.05, .deadline = {}}).value();
+  const auto before =
+      spread_of(packs, clocks_of(packs, out.default_choice), out.default_value, out.default_value);
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->time_low_s, before->time_high_s);
+  EXPECT_EQ(before->saved_low, 0);
+  EXPECT_EQ(before->saved_high, 0);
+  EXPECT_LT(before->energy_low_j, out.default_value.energy_j);
+  EXPECT_GT(before->energy_high_j, out.default_value.energy_j);
+  const auto plan =
+      spread_of(packs, clocks_of(packs, out.plan.choice), out.plan.value, out.default_value);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_LT(plan->time_low_s, out.plan.value.time_s);
+  EXPECT_GT(plan->time_high_s, out.plan.value.time_s);
+  EXPECT_GE(plan->time_low_s, out.default_value.time_s * (1 - 1e-9));
+  EXPECT_LT(plan->energy_low_j, out.plan.value.energy_j);
+  EXPECT_GT(plan->energy_high_j, out.plan.value.energy_j);
+  EXPECT_LT(plan->saved_low, plan->saved_high);
+}
+
+TEST(Spread, MeasuredResponsesHaveNone) {
+  Job job;
+  load(job, trace_text(4));
+  std::vector<MeasuredRow> rows;
+  for (const double mhz : {1005.0, 1200.0, 1410.0}) {
+    rows.push_back(
+        {.pack = "ampere_sgemm_128x64_tn", .option = {mhz * 1e6, 1.41e-3 / mhz, 0.1 * mhz / 1410}});
+  }
+  const auto measured = measured_nodes(*job.graph, job.window, job.device.device,
+                                       job.device.device.default_clock, rows);
+  ASSERT_TRUE(measured.has_value()) << measured.error().message;
+  const TracePacks packs = cut_packs(*job.graph, job.window, measured->models, job.device.device,
+                                     {.switch_latency = Seconds(0), .curves = measured->curves})
+                               .value();
+  const Choice choice = default_choice(packs.problem);
+  const Evaluation value = evaluate(packs.problem, choice);
+  EXPECT_FALSE(spread_of(packs, clocks_of(packs, choice), value, value).has_value());
+}
+
+}  // namespace
+}  // namespace ergon::plan
