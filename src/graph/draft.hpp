@@ -227,7 +227,8 @@ struct Draft {
   }
   /// The first operation of its launch.
   [[nodiscard]] bool leads_launch(Op k) const {
-    return op_call[k] != kNone && slot[op_call[k]] == k;
+    return op_call[k] != kNone &&
+           !std::binary_search(further.begin(), further.end(), std::pair(op_call[k], k));
   }
   /// Earliest start that launch and stream order allow, floors included.
   [[nodiscard]] Nanos launch_bound(Op k) const;
