@@ -66,8 +66,10 @@ void learn_latencies(Draft& d) {
     }
   }
   for (std::size_t g = 0; g < d.gpus.size(); ++g) {
-    d.latency.stream.push_back(stream[g].count() > 0 ? stream[g].quantile(kLow)
-                                                     : kDefaultStreamGap);
+    // (where even the shortest gaps are long, something else held all of them)
+    const Nanos gap = stream[g].quantile(kLow);
+    d.latency.stream.push_back(stream[g].count() > 0 && gap <= kTolerance ? gap
+                                                                          : kDefaultStreamGap);
     d.latency.graph_gap.push_back(graph[g].count() > 0 ? graph[g].quantile(kLow)
                                                        : d.latency.stream.back());
   }

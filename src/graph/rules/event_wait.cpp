@@ -264,9 +264,12 @@ class Finder {
         joined_.try_emplace(key(d_.op_stream[source], d_.op_stream[target]), source).first->second;
     joined = std::max(joined, source);
     if (trial_) return;
-    for (std::size_t i = d_.op_edges.size(); i > 0; --i) {
-      if (d_.op_edges[i - 1].to != target) break;
-      if (d_.op_edges[i - 1].from == source) return;
+    // of several waits for work of one stream the latest work counts
+    for (std::size_t i = d_.op_edges.size(); i > 0 && d_.op_edges[i - 1].to == target; --i) {
+      OpEdge& other = d_.op_edges[i - 1];
+      if (d_.op_stream[other.from] != d_.op_stream[source]) continue;
+      if (source > other.from) other = {source, target, Rule::kEventWait, known};
+      return;
     }
     d_.op_edges.push_back({source, target, Rule::kEventWait, known});
   }

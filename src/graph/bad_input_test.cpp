@@ -1,0 +1,131 @@
+// Damaged traces: never a failure, every repair counted, and the replay still exact.
+#include <cstdint>
+
+#include "ergon/io.hpp"
+#include "rows_test.hpp"
+
+namespace {
+
+using namespace ergon;
+using namespace ergon::graph_test;
+
+std::uint64_t noted(const graph::Graph& g, std::string_view code) {
+  for (const graph::BuildNote& n : g.notes()) {
+    if (n.code == code) return n.count;
+  }
+  return 0;
+}
+
+TEST(BadInput, AKernelBeforeItsLaunch) {
+  Rows r;
+  r.launched(1, 0, 7, 10'000, 20'000, "sound", 1);
+  r.launched(1, 100'000, 7, 50'000, 20'000, "early", 2);
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_EQ(noted(g, "operation_before_launch"), 1U);
+  EXPECT_EQ(g.launch(find(g, "early", NodeKind::kKernel)), graph::kNoNode);
+  EXPECT_NE(g.launch(find(g, "sound", NodeKind::kKernel)), graph::kNoNode);
+}
+
+TEST(BadInput, OneCorrelationIdForManyCalls) {
+  Rows r;
+  for (int i = 0; i < 200; ++i)
+    r.launched(1, i * 50'000, 7, i * 50'000 + 6'000, 10'000, "k", i < 100 ? 5 : i);
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  // a hundred calls of one id name nothing; the others keep theirs
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(g.launch(find(g, "k", NodeKind::kKernel, i)) != graph::kNoNode, i >= 100);
+  }
+}
+
+TEST(BadInput, TwoCallsOfOneIdTheLatestBeforeTheKernelCounts) {
+  Rows r;
+  r.call(1, 0, 2'000, "cudaLaunchKernel", 1);
+  r.call(1, 100'000, 2'000, "cudaLaunchKernel", 1);
+  r.call(1, 200'000, 2'000, "cudaLaunchKernel", 1);
+  r.kernel(7, 110'000, 20'000, "k", 1);
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_EQ(g.start(g.launch(find(g, "k", NodeKind::kKernel))), 100'000);
+}
+
+TEST(BadInput, SameIdsInTwoProcesses) {
+  Rows r;
+  r.launched(1, 0, 7, 10'000, 20'000, "mine", 1);
+  r.process = 2;
+  r.context = 2;
+  r.launched(1, 3'000, 7, 15'000, 20'000, "other", 1);
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_EQ(g.start(g.launch(find(g, "mine", NodeKind::kKernel))), 0);
+  EXPECT_EQ(g.start(g.launch(find(g, "other", NodeKind::kKernel))), 3'000);
+}
+
+TEST(BadInput, SynchronisationRecordsOfNoCall) {
+  Rows r;
+  r.launched(1, 0, 7, 10'000, 20'000, "k", 1);
+  r.gpu(7, EventKind::kSyncRecord, 10'000, 100, "Stream Sync", 77, R"({"stream": 7})");
+  const trace::EventTable t = r.table();
+  EXPECT_EQ(noted(built(t), "sync_record_without_call"), 1U);
+}
+
+TEST(BadInput, RecordsThatTheTimesContradict) {
+  Rows r;
+  r.launched(1, 0, 7, 10'000, 900'000, "k", 1);
+  r.call(1, 20'000, 5'000, "cudaStreamSynchronize", 2);  // returns long before
+  r.gpu(7, EventKind::kSyncRecord, 20'000, 100, "Stream Sync", 2, R"({"stream": 7})");
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_EQ(noted(g, "sync_contradicted"), 1U);
+  EXPECT_EQ(edges_of(g, Rule::kStreamSync), Names{});
+}
+
+TEST(BadInput, HostEventsThatOverlapWithoutNesting) {
+  Rows r;
+  r.op(1, 0, 10'000, "a");
+  r.op(1, 5'000, 10'000, "b");
+  r.call(1, 7'000, 20'000, "cudaLaunchKernel", 1);
+  r.call(1, 9'000, 50'000, "cudaDeviceSynchronize", 2);
+  r.kernel(7, 12'000, 40'000, "k", 1);
+  const trace::EventTable t = r.table();
+  built(t);
+}
+
+TEST(BadInput, OperationsOfNoDurationAtOneMoment) {
+  Rows r;
+  for (int i = 0; i < 20; ++i) {
+    r.call(1, 1'000, 0, "cudaLaunchKernel", i);
+    r.kernel(7, 1'000, 0, "k", i);
+    r.call(1, 1'000, 0, "cudaDeviceSynchronize", 100 + i);
+  }
+  const trace::EventTable t = r.table();
+  built(t);
+}
+
+TEST(BadInput, TimesAtTheEndsOfTheirRange) {
+  Rows r;
+  r.launched(1, INT64_MIN / 8, 7, INT64_MAX / 8, INT64_MAX / 8, "k", 1);
+  const trace::EventTable t = r.table();
+  built(t);
+}
+
+TEST(BadInput, GpuWorkWithoutAnyHost) {
+  Rows r;
+  r.kernel(7, 0, 10'000, "a", 1);
+  r.kernel(7, 11'000, 10'000, "b", 2);
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_TRUE(g.is_anchor(find(g, "a", NodeKind::kKernel)));
+  EXPECT_EQ(decides(g, find(g, "b", NodeKind::kKernel)), Rule::kStreamOrder);
+}
+
+TEST(BadInput, NothingToBuildFrom) {
+  const trace::EventTable empty;
+  const auto g = graph::build(empty);
+  ASSERT_FALSE(g);
+  EXPECT_EQ(g.error().code, Errc::kMalformedInput);
+  EXPECT_FALSE(g.error().hint.empty());
+}
+
+}  // namespace
