@@ -1,70 +1,14 @@
-#include "ergon/graph.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
+// The graph as a whole: names of calls, exact replay, critical path, slack, what-if.
 #include <random>
-#include <string>
-#include <vector>
 
 #include "api_names.hpp"
 #include "packed_nanos.hpp"
+#include "rows_test.hpp"
 
 namespace {
 
 using namespace ergon;
-using graph::NodeId;
-using trace::EventKind;
-
-// A trace by hand: rows in any order, sorted into table order at the end.
-class Rows {
- public:
-  void host(int thread, EventKind kind, Nanos start, Nanos duration, const char* name,
-            int correlation = -1) {
-    rows_.push_back({0, thread, kind, start, duration, name, correlation});
-  }
-  void gpu(int stream, EventKind kind, Nanos start, Nanos duration, const char* name,
-           int correlation) {
-    rows_.push_back({1, stream, kind, start, duration, name, correlation});
-  }
-  trace::EventTable table() {
-    trace::EventTable t;
-    std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-      return std::tuple(a.gpu, a.track, a.start, -a.duration) <
-             std::tuple(b.gpu, b.track, b.start, -b.duration);
-    });
-    for (const Row& r : rows_) {
-      trace::Track track;
-      track.gpu = r.gpu == 1;
-      track.process = 1;
-      track.thread = r.track;
-      track.device = r.gpu == 1 ? 0 : -1;
-      track.stream = r.gpu == 1 ? r.track : -1;
-      const bool same = !t.tracks.empty() && t.tracks.back().gpu == track.gpu &&
-                        t.tracks.back().thread == track.thread;
-      if (!same) t.tracks.push_back(track);
-      t.start_ns.push_back(r.start);
-      t.duration_ns.push_back(r.duration);
-      t.name.push_back(t.strings.intern(r.name));
-      t.kind.push_back(r.kind);
-      t.track.push_back(static_cast<std::uint32_t>(t.tracks.size() - 1));
-      t.correlation.push_back(r.correlation);
-      t.external_id.push_back(-1);
-      t.detail.push_back(0);
-    }
-    return t;
-  }
-
- private:
-  struct Row {
-    int gpu, track;
-    EventKind kind;
-    Nanos start, duration;
-    std::string name;
-    int correlation;
-  };
-  std::vector<Row> rows_;
-};
+using namespace ergon::graph_test;
 
 // Two kernels from one thread; the second waits for the first; a synchronisation waits for both.
 trace::EventTable small() {
@@ -76,13 +20,6 @@ trace::EventTable small() {
   r.gpu(7, EventKind::kKernel, 9'000, 50'000, "gemm", 1);
   r.gpu(7, EventKind::kKernel, 60'000, 45'000, "relu", 2);
   return r.table();
-}
-
-NodeId find(const graph::Graph& g, std::string_view name, graph::NodeKind kind) {
-  for (NodeId n = 0; n < g.size(); ++n) {
-    if (g.name(n) == name && g.kind(n) == kind) return n;
-  }
-  return graph::kNoNode;
 }
 
 TEST(ApiNames, VersionsAndVendors) {

@@ -118,7 +118,7 @@ inline NodeId find(const graph::Graph& g, std::string_view name, NodeKind kind,
     if (g.name(n) == name && g.kind(n) == kind && nth-- == 0) return n;
   }
   ADD_FAILURE() << "no node " << name;
-  return graph::kNoNode;
+  return 0;
 }
 
 /// The edges of one rule as "from -> to (known)", sorted.
