@@ -1,5 +1,6 @@
 // What a running command sees: its typed arguments, and the ways to say its answer.
 #pragma once
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -80,5 +81,8 @@ class Context {
   class Progress;
   std::unique_ptr<Progress> progress_;
 };
+
+/// CPU time of the process so far, in seconds: for --timings.
+inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 }  // namespace ergon::cli

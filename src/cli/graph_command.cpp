@@ -1,6 +1,5 @@
 // ergon graph: the execution graph of traces: critical path, slack, idle gaps, what-if.
 #include <algorithm>
-#include <ctime>
 #include <limits>
 
 #include "context.hpp"
@@ -11,8 +10,6 @@
 
 namespace ergon::cli {
 namespace {
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::vector<const trace::EventTable*> pointers_to(const std::vector<trace::EventTable>& tables) {
   std::vector<const trace::EventTable*> pointers;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "graph_answer.hpp"
-#include "planning.hpp"
+#include "plan_parts.hpp"
 
 namespace ergon::cli {
 
@@ -109,6 +109,16 @@ report::Frontier frontier_of(const PlanView& view) {
     frontier.points.push_back(
         {p.solution.value.time_s, p.solution.value.energy_j, p.solution.lower_bound_j});
   }
+  frontier.default_clocks = point({}, out.default_value);
+  if (out.uniform) frontier.best_uniform = point(out.uniform->clock_hz, out.uniform->value);
+  frontier.plan = point({}, out.plan.value);
+  frontier.deadline_s = out.deadline_s;
+  frontier.lower_bound_j = out.plan.lower_bound_j;
+  if (view.job != nullptr) {  // re-timed, as the best one is
+    for (const auto& uniform : plan::uniform_clocks(*view.job->graph, view.job->packs))
+      frontier.uniform.push_back(point(uniform.clock_hz, uniform.value));
+    return frontier;
+  }
   std::map<double, std::size_t> common;
   for (const auto& pack : problem.packs) {
     for (const auto& o : pack.options) ++common[o.clock_hz];
@@ -123,11 +133,6 @@ report::Frontier frontier_of(const PlanView& view) {
     }
     frontier.uniform.push_back(point(clock, plan::evaluate(problem, choice)));
   }
-  frontier.default_clocks = point({}, out.default_value);
-  if (out.uniform) frontier.best_uniform = point(out.uniform->clock_hz, out.uniform->value);
-  frontier.plan = point({}, out.plan.value);
-  frontier.deadline_s = out.deadline_s;
-  frontier.lower_bound_j = out.plan.lower_bound_j;
   return frontier;
 }
 
@@ -140,12 +145,22 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
       out.default_value.energy_j > 0 ? 1 - out.plan.value.energy_j / out.default_value.energy_j : 0;
   const double slower =
       out.default_value.time_s > 0 ? out.plan.value.time_s / out.default_value.time_s - 1 : 0;
-  page.figures = {
-      {"energy saved", 100 * saved, "%", "against default clocks"},
-      {"more time", 100 * slower, "%", "bound: " + time_text(out.deadline_s)},
-      {"energy of the plan", out.plan.value.energy_j, "J", view.measured ? "measured" : "modelled"},
-      {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
-      {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};
+  std::string against = "against default clocks";
+  std::string within = "bound: " + time_text(out.deadline_s);
+  std::string origin = view.measured ? "measured" : "modelled";
+  if (const auto spread = spread_of(view, out.plan.choice, out.plan.value)) {
+    against += "; " + percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high);
+    const double before = out.default_value.time_s;
+    within += "; " + percent_text(std::max(0.0, spread->time_low_s / before - 1)) + " to " +
+              percent_text(std::max(0.0, spread->time_high_s / before - 1));
+    origin += ", " + energy_text(spread->energy_low_j, 3) + " to " +
+              energy_text(spread->energy_high_j, 3);
+  }
+  page.figures = {{"energy saved", 100 * saved, "%", against},
+                  {"more time", 100 * slower, "%", within},
+                  {"energy of the plan", out.plan.value.energy_j, "J", origin},
+                  {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
+                  {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};
   page.frontier = frontier_of(view);
   if (view.job != nullptr) {
     const TraceJob& job = *view.job;

@@ -201,12 +201,12 @@ std::string time_text(double seconds) {
     std::snprintf(text, sizeof text, "%.4g us", seconds * 1e6);
   return text;
 }
-std::string energy_text(double joules) {
+std::string energy_text(double joules, int significant) {
   char text[48];
   if (std::abs(joules) >= 1 || joules == 0)
-    std::snprintf(text, sizeof text, "%.5g J", joules);
+    std::snprintf(text, sizeof text, "%.*g J", significant, joules);
   else
-    std::snprintf(text, sizeof text, "%.4g mJ", joules * 1e3);
+    std::snprintf(text, sizeof text, "%.*g mJ", std::min(significant, 4), joules * 1e3);
   return text;
 }
 

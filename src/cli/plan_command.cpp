@@ -149,6 +149,25 @@ Status export_perfetto(Context& context, const Input& input, const plan::Choice&
   return {};
 }
 
+void add_timings(Answer& answer, const Input& input, double plan_s) {
+  const auto known = [&](double TraceJob::* stage) {
+    return input.job ? Value(input.job.get()->*stage) : Value(nullptr);
+  };
+  Value timings = Value::object();
+  timings.set("read_cpu_s", known(&TraceJob::read_cpu_s))
+      .set("build_cpu_s", known(&TraceJob::build_cpu_s))
+      .set("cut_cpu_s", known(&TraceJob::cut_cpu_s))
+      .set("plan_cpu_s", plan_s);
+  answer.data.set("timings", std::move(timings));
+  std::string line = "CPU time: ";
+  if (input.job) {
+    line += "reading " + time_text(input.job->read_cpu_s) + ", building the graph " +
+            time_text(input.job->build_cpu_s) + ", cutting packs " +
+            time_text(input.job->cut_cpu_s) + ", ";
+  }
+  answer.lines.push_back(line + "planning " + time_text(plan_s) + ".");
+}
+
 Result<int> plan_run(Context& context) {
   ERGON_TRY(Input input, load_input(context));
   const plan::Problem& problem = input.job ? input.job->packs.problem : input.problem;
@@ -159,6 +178,7 @@ Result<int> plan_run(Context& context) {
                 .frontier = {},
                 .measured = input.measured};
   context.stage("planning");
+  const double begin = cpu_seconds();
   ERGON_TRY(const plan::Outcome outcome,
             input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound,
                                            {.target_gap = 1e-3})
@@ -173,7 +193,10 @@ Result<int> plan_run(Context& context) {
   context.origin_share(input.measured ? "measured" : "modelled", 1);
   ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));
   ERGON_TRY_STATUS(export_perfetto(context, input, outcome.plan.choice));
-  ERGON_TRY_STATUS(context.emit(plan_answer(view, page)));
+  const double plan_s = cpu_seconds() - begin;
+  Answer answer = plan_answer(view, page);
+  if (context.enabled("timings")) add_timings(answer, input, plan_s);
+  ERGON_TRY_STATUS(context.emit(answer));
   return 0;
 }
 
@@ -256,6 +279,9 @@ const Command& plan_command() {
                .help = "shortest time between two changes of a GPU's clock",
                .group = "Switching",
                .example = "250ms"},
+              {.name = "timings",
+               .help = "say how long reading, building, cutting and planning took",
+               .group = "Other"},
           },
       .exclusive = {{.flags = {"max-slowdown", "deadline"},
                      .one_needed = true,

@@ -47,9 +47,10 @@ std::string spread_text(const PlanView& view, const std::optional<plan::Spread>&
   };
   std::string text =
       "Modelled, not measured: with every coefficient at one end of its interval the plan needs " +
-      energy_text(spread->energy_low_j) + " to " + energy_text(spread->energy_high_j) + ", saves " +
-      percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high) + " and takes " +
-      slower(spread->time_low_s) + " to " + slower(spread->time_high_s) + " more time";
+      energy_text(spread->energy_low_j, 3) + " to " + energy_text(spread->energy_high_j, 3) +
+      ", saves " + percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high) +
+      " and takes " + slower(spread->time_low_s) + " to " + slower(spread->time_high_s) +
+      " more time";
   const bool late = spread->time_high_s > view.outcome->deadline_s * (1 + 1e-9);
   return text +
          (late ? ": the upper end is over the bound, so measure before you rely on it." : ".");

@@ -24,6 +24,7 @@ struct TraceJob {
   std::optional<graph::Graph> graph;
   model::FoundDevice device;
   plan::TracePacks packs;
+  double read_cpu_s = 0, build_cpu_s = 0, cut_cpu_s = 0;  ///< CPU time of the stages so far
 };
 
 /// Reads the traces (ranks of one job), finds the device and cuts the packs; warns where the device
@@ -59,6 +60,6 @@ std::string policy_text(const PlanView& view, const std::vector<std::string>& in
 std::string clock_text(double hz);
 std::string percent_text(double fraction);
 std::string time_text(double seconds);
-std::string energy_text(double joules);
+std::string energy_text(double joules, int significant = 5);
 
 }  // namespace ergon::cli

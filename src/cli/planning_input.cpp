@@ -1,5 +1,6 @@
 // Traces to packs for `pack` and `plan`: reading, the device, the graph, the cut.
 #include <algorithm>
+#include <utility>
 
 #include "planning.hpp"
 #include "trace_input.hpp"
@@ -43,11 +44,18 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
                                                  const std::vector<std::string>& paths,
                                                  std::span<const plan::MeasuredRow> rows) {
   auto job = std::make_unique<TraceJob>();
+  double mark = cpu_seconds();
+  const auto lap = [&mark] {
+    const double now = cpu_seconds();
+    return now - std::exchange(mark, now);
+  };
   ERGON_TRY(job->tables, read_tables(context, paths));
+  job->read_cpu_s = lap();
   context.stage("building the graph");
   std::vector<const trace::EventTable*> pointers;
   for (const auto& table : job->tables) pointers.push_back(&table);
   ERGON_TRY(job->graph, graph::build(pointers));
+  job->build_cpu_s = lap();
   const graph::Graph& graph = *job->graph;
   ERGON_TRY(job->device, device_for(context, graph));
   if (!job->device.note.empty()) context.warn("device_choice", job->device.note);
@@ -78,6 +86,7 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
   }
   ERGON_TRY(job->packs,
             plan::cut_packs(graph, window, std::move(models), job->device.device, options));
+  job->cut_cpu_s = lap();
   job->packs.power_capped = power_capped;
 
   const plan::TracePacks& packs = job->packs;

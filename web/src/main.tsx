@@ -1,7 +1,10 @@
 // The script of the page: what lies in it is readable without, this makes it answer questions.
 import {render} from 'preact';
 import 'uplot/dist/uPlot.min.css';
-import './style.css';
+import './style/page.css';
+import './style/tables.css';
+import './style/charts.css';
+import './style/provenance.css';
 import {pageData} from './data';
 import {downloadCsv, downloadJson} from './download';
 import {Frontier} from './frontier';
