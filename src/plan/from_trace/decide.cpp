@@ -53,17 +53,23 @@ Result<Trial> try_share(const graph::Graph& graph, TracePacks& packs, double sha
   return trial;
 }
 
+// The share of delays with which the packs say what re-timing says of a plan; of one GPU, whose
+// time is linear in the share. The plan's own where nothing is delayed.
+double true_share(const TracePacks& packs, const Trial& trial, double default_time_s) {
+  const double changes_s = switching_s(packs.problem, trial.solution);
+  const double planned = trial.solution.value.time_s - changes_s - default_time_s;
+  const double real = trial.retimed_s - changes_s - default_time_s;
+  return planned > 0 && real > 0 ? trial.share * real / planned : trial.share;
+}
+
 // Where re-timing says more than the packs, delays are counted as far as it says: time, energy and
 // bound are then those of packs that tell the truth about this plan. One GPU: its time is linear in
 // the share.
 Trial confirmed(const graph::Graph& graph, TracePacks& packs, Trial best, double default_time_s,
                 double deadline_s, const SolveOptions& options) {
-  const double changes_s = switching_s(packs.problem, best.solution);
-  const double planned = best.solution.value.time_s - changes_s - default_time_s;
-  const double real = best.retimed_s - changes_s - default_time_s;
-  if (planned <= 0 || real <= planned * (1 + 1e-6)) return best;
+  const double share = true_share(packs, best, default_time_s);
+  if (!(share > best.share * (1 + 1e-6))) return best;
   const double limit = deadline_s * (1 + kTimeTolerance);
-  const double share = best.share * real / planned;
   auto again = try_share(graph, packs, share, deadline_s, options);
   Evaluation same = evaluate(packs.problem, best.solution.choice);
   same.time_s = std::min(same.time_s, limit);  // rounding: re-timing has confirmed it
@@ -112,18 +118,46 @@ std::size_t best_range(const TracePacks& packs, double deadline_s) {
   return best;
 }
 
-// One clock as the plan. Its bound is that of packs whose delays are counted as far as re-timing at
-// this clock says, so that they can do what it does; over every clock on offer.
-Solution single_clock_plan(TracePacks& packs, const Uniform& uniform, double deadline_s,
-                           const SolveOptions& options) {
+// The best single clock against packs whose delays are counted as far as re-timing at that clock
+// says, so that they can do what it does; over every clock on offer. With the bound of these packs
+// the single clock is the plan, unless they find a better one that re-timing confirms.
+Trial single_clock_plan(const graph::Graph& graph, TracePacks& packs, const Uniform& uniform,
+                        double deadline_s, const SolveOptions& options) {
+  const bool unknown =
+      std::ranges::any_of(packs.kept_back, [](const auto& o) { return !o.empty(); });
+  offer_kept_back(packs);  // one clock for all is one for work of unknown response too
   const double default_s = evaluate(packs.problem, default_choice(packs.problem)).time_s;
   const double planned = evaluate(packs.problem, uniform.choice).time_s - default_s;
   const double real = uniform.value.time_s - default_s;
-  if (planned > 0 && real > 0) set_delay_share(packs, real / planned);
-  Solution plan{.choice = uniform.choice, .value = uniform.value};
-  const auto wide = solve(packs.problem, deadline_s, options);
-  plan.lower_bound_j = wide ? std::min(wide->lower_bound_j, plan.value.energy_j) : 0;
-  return plan;
+  const double share = planned > 0 && real > 0 ? real / planned : 1;
+  Trial single{.share = share,
+               .solution = {.choice = uniform.choice, .value = uniform.value},
+               .retimed_s = uniform.value.time_s};
+  const double limit = deadline_s * (1 + kTimeTolerance);
+  for (int i = 0; i < kMostTrials; ++i) {
+    auto wide = try_share(graph, packs, single.share, deadline_s, options);
+    if (!wide) return single;
+    single.solution.lower_bound_j = std::min(wide->solution.lower_bound_j, uniform.value.energy_j);
+    if (wide->retimed_s <= limit) {
+      if (unknown || wide->solution.value.energy_j >= uniform.value.energy_j * (1 - 1e-9)) break;
+      Trial better = confirmed(graph, packs, *wide, default_s, deadline_s, options);
+      if (better.retimed_s <= limit &&
+          better.solution.value.energy_j < uniform.value.energy_j * (1 - 1e-9))
+        return better;
+      set_delay_share(packs, single.share);
+      break;
+    }
+    // Re-timing refuses what these packs allow: their delays are counted further, as long as they
+    // still allow the single clock.
+    const double next = true_share(packs, *wide, default_s);
+    set_delay_share(packs, next);
+    if (!(next > single.share) || evaluate(packs.problem, uniform.choice).time_s > limit) {
+      set_delay_share(packs, single.share);
+      break;
+    }
+    single.share = next;
+  }
+  return single;
 }
 
 }  // namespace
@@ -266,10 +300,10 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
     packs.kept_back = all.kept_back;
     packs.clocks = all.clocks;
     packs.delay_share = 1;
-    offer_kept_back(packs);
+    Trial wide = single_clock_plan(graph, packs, *out.uniform, out.deadline_s, options);
     out.default_choice = default_choice(packs.problem);
-    out.plan = single_clock_plan(packs, *out.uniform, out.deadline_s, options);
-    out.retimed_s = out.uniform->value.time_s;
+    out.plan = std::move(wide.solution);
+    out.retimed_s = wide.retimed_s;
   }
   out.uniform_is_best =
       out.uniform && (out.uniform->value.energy_j <= out.plan.value.energy_j * (1 + 1e-9) ||
