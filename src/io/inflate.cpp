@@ -62,7 +62,7 @@ class Decoder : public ByteSource {
   bool done_ = false;              // NOLINT(readability-identifier-naming)
 
  private:
-  static constexpr std::size_t kChunk = std::size_t{1} << 16U;
+  static constexpr std::size_t kChunk = std::size_t{1} << 18U;
 
   // Less than a chunk only at the end or before damage.
   std::size_t decode_chunk(char* out) {

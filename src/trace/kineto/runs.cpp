@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace ergon::trace::kineto {
@@ -10,8 +11,6 @@ namespace ergon::trace::kineto {
 namespace {
 
 constexpr std::size_t kLongestRun = 4096;
-constexpr std::size_t kArenaBlock = std::size_t{1} << 18U;
-constexpr std::size_t kArenaBlocks = 16;
 // A node is given up when, after this many tries, fewer than one in kWorth is a hit.
 constexpr std::uint32_t kTrial = 512;
 constexpr std::uint32_t kWorth = 8;
@@ -32,14 +31,14 @@ Run* Runs::find(ShapeNode* node, std::uint64_t name, const char* p) {
   Set& set = set_of(node, name);
   Run* same_name = nullptr;
   for (std::size_t way = 0; way < kWays && set[way] != 0; ++way) {
-    Run* const run = runs_[set[way] - 1U].get();
+    Run* const run = run_at(set[way]);
     if (run->from != node || run->name != name) continue;
-    if (same_bytes(p, run->text, run->length) && may_start(run->last.type, p[run->length])) {
+    if (same_bytes(p, run->text(), run->length) && may_start(run->last.type, p[run->length])) {
       if (way != 0) {
-        const std::uint16_t index = set[way];
+        const Ref ref = set[way];
         std::copy_backward(set.begin(), set.begin() + static_cast<std::ptrdiff_t>(way),
                            set.begin() + static_cast<std::ptrdiff_t>(way) + 1);
-        set[0] = index;
+        set[0] = ref;
       }
       ++node->hits;
       return run;
@@ -52,13 +51,15 @@ Run* Runs::find(ShapeNode* node, std::uint64_t name, const char* p) {
 }
 
 // Finds the value that makes the text at `p` differ from the run.
-void Runs::blame(ShapeNode& node, const Run& run, const char* p) {
+void Runs::blame(ShapeNode& node, Run& run, const char* p) {
   // The text at `p` differs within the window or at its zero padding at the latest.
   std::size_t at = 0;
-  while (at < run.length && p[at] == run.text[at]) ++at;
-  for (std::size_t i = run.values; i-- > 0;) {
-    if (run.value[i].offset > at) continue;
-    ShapeEdge& edge = shapes_.edge(run.value[i].edge);
+  const char* const text = run.text();
+  while (at < run.length && p[at] == text[at]) ++at;
+  const Run::Value* const values = run.values();
+  for (std::size_t i = run.value_count; i-- > 0;) {
+    if (values[i].offset > at) continue;
+    ShapeEdge& edge = shapes_.edge(values[i].edge);
     // Kept arguments belong to the name; runs are there for them.
     if (edge.step.field >= Field::kDetail) return;
     if (++edge.blame > kBlamed && edge.blame > node.hits) {
@@ -106,7 +107,7 @@ void Runs::begin(const ShapeNode* node, std::uint64_t name, const char* p) {
 
 void Runs::add_value(const ShapeEdge& edge, const char* p) {
   const auto offset = static_cast<std::size_t>(p - start_);
-  if (offset > kLongestRun || draft_.values == Run::kValues || edge.step.phase != 0 ||
+  if (offset > kLongestRun || draft_.values == kValues || edge.step.phase != 0 ||
       edge.step.category != kNoCategory) {
     return cancel();
   }
@@ -114,13 +115,13 @@ void Runs::add_value(const ShapeEdge& edge, const char* p) {
 }
 
 void Runs::add_number(Field field, std::int64_t value) {
-  if (draft_.numbers == Run::kNumbers) return cancel();
-  draft_.number[draft_.numbers++] = {field, value};
+  if (draft_.numbers == kNumbers) return cancel();
+  draft_.number[draft_.numbers++] = {value, field};
 }
 
 void Runs::add_argument(std::uint8_t index, const char* p, std::size_t size) {
   const auto offset = static_cast<std::size_t>(p - start_);
-  if (offset + size > kLongestRun || draft_.arguments == Run::kValues) return cancel();
+  if (offset + size > kLongestRun || draft_.arguments == kValues) return cancel();
   draft_.argument[draft_.arguments++] = {static_cast<std::uint16_t>(offset),
                                          static_cast<std::uint16_t>(size), index};
 }
@@ -132,44 +133,63 @@ void Runs::end(const ShapeEdge& edge, const char* p) {
       edge.step.category != kNoCategory || std::memchr(start, '\0', length) != nullptr) {
     return;
   }
-  const std::size_t room = (length + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  if (arena_left_ < room) {
-    if (arena_used_ == kArenaBlocks) {
-      stale_ = true;
-      return;
-    }
-    if (arena_used_ == arena_.size()) {
-      arena_.push_back(std::make_unique_for_overwrite<char[]>(kArenaBlock));
-    }
-    arena_at_ = arena_[arena_used_++].get();
-    arena_left_ = kArenaBlock;
-  }
-  std::memcpy(arena_at_, start, length);
-  std::memset(arena_at_ + length, 0, room - length);
-  draft_.text = arena_at_;
-  draft_.length = static_cast<std::uint16_t>(length);
-  arena_at_ += room;
-  arena_left_ -= room;
-  draft_.last = edge.step;
-  draft_.to = edge.child;
-  draft_.memo = {};
+  Run head;
+  head.from = draft_.from;
+  head.name = draft_.name;
+  head.to = edge.child;
+  head.last = edge.step;
+  head.length = static_cast<std::uint16_t>(length);
+  head.number_count = static_cast<std::uint8_t>(draft_.numbers);
+  head.argument_count = static_cast<std::uint8_t>(draft_.arguments);
+  head.value_count = static_cast<std::uint8_t>(draft_.values);
+  const std::size_t units = (head.bytes() + kUnit - 1) / kUnit;
+  const Ref ref = allocate(units);
+  if (ref == 0) return;
+  head.units = static_cast<std::uint8_t>(units);
+  Run& run = *::new (run_at(ref)) Run(head);
+  std::memcpy(run.text(), start, length);
+  std::memset(run.text() + length, 0, run.room() - length);
+  std::copy_n(draft_.number.begin(), draft_.numbers, run.numbers());
+  std::copy_n(draft_.argument.begin(), draft_.arguments, run.arguments());
+  std::copy_n(draft_.value.begin(), draft_.values, run.values());
 
   Set& set = set_of(draft_.from, draft_.name);
-  std::uint16_t index = set.back();
-  if (index == 0) {
-    if (used_ == runs_.size()) runs_.push_back(std::make_unique<Run>());
-    index = static_cast<std::uint16_t>(++used_);
-  }
-  *runs_[index - 1U] = draft_;
+  if (set.back() != 0) retired_.push_back(set.back());
   std::copy_backward(set.begin(), set.end() - 1, set.end());
-  set.front() = index;
+  set.front() = ref;
+}
+
+// Units for a record; 0 where the arena is full.
+Runs::Ref Runs::allocate(std::size_t units) {
+  if (!free_[units].empty()) {
+    const Ref ref = free_[units].back();
+    free_[units].pop_back();
+    return ref;
+  }
+  // A record lies in one block.
+  if (next_unit_ % kUnitsOfBlock + units > kUnitsOfBlock) {
+    next_unit_ += kUnitsOfBlock - next_unit_ % kUnitsOfBlock;
+  }
+  if (next_unit_ + units > kBlocks * kUnitsOfBlock) {
+    stale_ = true;
+    return 0;
+  }
+  if (next_unit_ / kUnitsOfBlock == blocks_.size()) {
+    blocks_.push_back(std::make_unique_for_overwrite<Block>());
+  }
+  return static_cast<Ref>(std::exchange(next_unit_, next_unit_ + units));
+}
+
+void Runs::reuse_retired() {
+  for (const Ref ref : retired_) free_[run_at(ref)->units].push_back(ref);
+  retired_.clear();
 }
 
 void Runs::clear() {
   std::ranges::fill(sets_, Set{});
-  used_ = 0;
-  arena_used_ = 0;
-  arena_left_ = 0;
+  for (auto& refs : free_) refs.clear();
+  retired_.clear();
+  next_unit_ = 1;
   stale_ = false;
   cancel();
 }

@@ -10,12 +10,11 @@
 
 namespace ergon::trace::kineto {
 
-struct Run {
-  static constexpr std::size_t kNumbers = 8;
-  static constexpr std::size_t kValues = 32;
+/// One record of the arena: this, then the text, then its numbers, arguments and values.
+struct alignas(32) Run {
   struct Number {
-    Field field = Field::kIgnored;
     std::int64_t value = 0;
+    Field field = Field::kIgnored;
   };
   struct Argument {
     std::uint16_t offset = 0;
@@ -29,17 +28,29 @@ struct Run {
 
   const ShapeNode* from = nullptr;
   std::uint64_t name = 0;  ///< hash of the event's name: runs of different names differ
-  const char* text = nullptr;
-  std::uint16_t length = 0;
-  std::uint8_t numbers = 0;
-  std::uint8_t arguments = 0;
-  std::uint8_t values = 0;
-  Step last;  ///< the step behind the last value of the run
   ShapeNode* to = nullptr;
-  std::array<Number, kNumbers> number;
-  std::array<Argument, kValues> argument;
-  std::array<Value, kValues> value;
   DetailMemo memo;
+  Step last;  ///< the step behind the last value of the run
+  std::uint16_t length = 0;
+  std::uint8_t number_count = 0;
+  std::uint8_t argument_count = 0;
+  std::uint8_t value_count = 0;
+  std::uint8_t units = 0;  ///< size of the record
+
+  /// Bytes of the text, padded to whole blocks.
+  [[nodiscard]] std::size_t room() const {
+    return (length + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  }
+  [[nodiscard]] char* text() { return reinterpret_cast<char*>(this + 1); }
+  [[nodiscard]] Number* numbers() { return reinterpret_cast<Number*>(text() + room()); }
+  [[nodiscard]] Argument* arguments() {
+    return reinterpret_cast<Argument*>(numbers() + number_count);
+  }
+  [[nodiscard]] Value* values() { return reinterpret_cast<Value*>(arguments() + argument_count); }
+  [[nodiscard]] std::size_t bytes() {
+    return static_cast<std::size_t>(reinterpret_cast<char*>(values() + value_count) -
+                                    reinterpret_cast<char*>(this));
+  }
 };
 
 class Runs {
@@ -65,29 +76,57 @@ class Runs {
   /// To be called between events: drops what is outdated.
   void settle() {
     if (stale_) clear();
+    if (!retired_.empty()) reuse_retired();
   }
   void clear();
 
  private:
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kSets = 1024;
-  using Set = std::array<std::uint16_t, kWays>;  // 1-based indices into runs_; most recent first
+  static constexpr std::size_t kNumbers = 8;
+  static constexpr std::size_t kValues = 32;
+  static constexpr std::size_t kUnit = 64;
+  static constexpr std::size_t kUnitsOfBlock = 4096;
+  static constexpr std::size_t kBlocks = 16;
+  static constexpr std::size_t kMostUnits = 128;
+  /// Place of a record: its first unit in the arena. 0: none.
+  using Ref = std::uint16_t;
+  using Set = std::array<Ref, kWays>;  // most recent first
+  struct alignas(kUnit) Block {
+    std::array<char, kUnit * kUnitsOfBlock> bytes;
+  };
+  // What is being recorded.
+  struct Draft {
+    const ShapeNode* from = nullptr;
+    std::uint64_t name = 0;
+    std::size_t numbers = 0;
+    std::size_t arguments = 0;
+    std::size_t values = 0;
+    std::array<Run::Number, kNumbers> number;
+    std::array<Run::Argument, kValues> argument;
+    std::array<Run::Value, kValues> value;
+  };
 
   Set& set_of(const ShapeNode* node, std::uint64_t name);
-  void blame(ShapeNode& node, const Run& run, const char* p);
+  void blame(ShapeNode& node, Run& run, const char* p);
+  [[nodiscard]] Run* run_at(Ref ref) {
+    return reinterpret_cast<Run*>(blocks_[ref / kUnitsOfBlock]->bytes.data() +
+                                  ref % kUnitsOfBlock * kUnit);
+  }
+  Ref allocate(std::size_t units);
+  void reuse_retired();
 
   Shapes& shapes_;
   std::vector<Set> sets_;
-  std::vector<std::unique_ptr<Run>> runs_;
-  std::size_t used_ = 0;  // of runs_
-  std::vector<std::unique_ptr<char[]>> arena_;
-  std::size_t arena_used_ = 0;  // of arena_
-  std::size_t arena_left_ = 0;  // of the block in use
-  char* arena_at_ = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::size_t next_unit_ = 1;                      // of the arena
+  std::array<std::vector<Ref>, kMostUnits> free_;  // by units
+  // Replaced records, kept until the event ends: its memo may lie in one.
+  std::vector<Ref> retired_;
   bool stale_ = false;
 
   const char* start_ = nullptr;
-  Run draft_;
+  Draft draft_;
 };
 
 }  // namespace ergon::trace::kineto

@@ -300,17 +300,19 @@ std::uint64_t hash_of(std::string_view name) {
 
 // Replays a run at `p`.
 void EventScanner::replay(Run& run, const char* p, RawEvent& e) {
-  for (std::size_t i = 0; i < run.numbers; ++i) {
-    e[run.number[i].field] = run.number[i].value;
-    e.has |= bit(run.number[i].field);
+  const Run::Number* const numbers = run.numbers();
+  for (std::size_t i = 0; i < run.number_count; ++i) {
+    e[numbers[i].field] = numbers[i].value;
+    e.has |= bit(numbers[i].field);
   }
-  if (run.arguments == 0) return;
+  if (run.argument_count == 0) return;
   if (e.details == 0) {
     e.memo = &run.memo;
-    e.memo_details = run.arguments;
+    e.memo_details = run.argument_count;
   }
-  for (std::size_t i = 0; i < run.arguments; ++i) {
-    const Run::Argument& a = run.argument[i];
+  const Run::Argument* const arguments = run.arguments();
+  for (std::size_t i = 0; i < run.argument_count; ++i) {
+    const Run::Argument& a = arguments[i];
     if (e.details < e.detail.size()) e.detail[e.details++] = {{p + a.offset, a.size}, a.index};
   }
 }
