@@ -30,7 +30,8 @@ void Shapes::forget() {
 
 ShapeEdge* Shapes::add(ShapeNode* node, std::string_view literal, const Step& step) {
   // A zero byte could match the padding behind the window.
-  if (literal.size() > kLongestLiteral || literal.find('\0') != std::string_view::npos) {
+  if (step.odd || literal.size() > kLongestLiteral ||
+      literal.find('\0') != std::string_view::npos) {
     return nullptr;
   }
   if (edges_.size() == kMaxEdges || node->edges == kMaxSiblings) {
@@ -151,10 +152,13 @@ Scan discover(Context context, const char*& p, const char* end, Step& step) {
       name = unescaped;
     }
     const bool argument = is_argument(context);
-    if (!argument && *p == '{' && name == "args") {
-      ++p;
-      context = Context::kFirstArgument;
-      continue;
+    if (!argument && name == "args") {
+      if (*p == '{') {
+        ++p;
+        context = Context::kFirstArgument;
+        continue;
+      }
+      step.odd = true;
     }
     const Field field = argument ? argument_field(name) : event_field(name);
     context = argument ? Context::kAfterArgument : Context::kAfterMember;

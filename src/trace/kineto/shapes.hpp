@@ -26,6 +26,8 @@ struct Step {
   Context after = Context::kBeforeEvent;
   char phase = 0;                     ///< of a "ph" on the way; 0: none
   CategoryId category = kNoCategory;  ///< of a "cat" on the way
+  bool odd = false;                   ///< `args` that are no object: the same literal means another
+                                      ///< step before an object
 };
 
 inline constexpr std::size_t kLongestLiteral = 160;
