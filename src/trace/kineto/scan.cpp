@@ -296,12 +296,19 @@ std::uint64_t hash_of(std::string_view name) {
   return h ^ h >> 29U;
 }
 
+// A number stands for itself, not for text that an earlier member or event had in its place.
+inline void forget_text(RawEvent& e, Field field) {
+  if (field == Field::kProcess) e.process_text = {};
+  if (field == Field::kThread) e.thread_text = {};
+}
+
 }  // namespace
 
 // Replays a run at `p`.
 void EventScanner::replay(Run& run, const char* p, RawEvent& e) {
   const Run::Number* const numbers = run.numbers();
   for (std::size_t i = 0; i < run.number_count; ++i) {
+    forget_text(e, numbers[i].field);
     e[numbers[i].field] = numbers[i].value;
     e.has |= bit(numbers[i].field);
   }
