@@ -157,6 +157,9 @@ class Assembler {
       found_.clear();
       if (p < d_.op_event.size()) {
         operation(n, p);
+      } else if (marks_[p] == 0 && p < d_.first_transfer) {
+        follow(n, place_[p - 1]);
+        continue;
       } else if (p < d_.first_transfer) {
         host(n, p);
       } else {
@@ -189,6 +192,21 @@ class Assembler {
       const Nanos seen = d_.op_start(k) - d_.op_end(it->from);
       add_after(n, it->from, std::min(d_.latency.stream[gpu], seen), it->rule, it->known);
     }
+  }
+
+  // Most host nodes: after the one before on their thread, and nothing else.
+  void follow(NodeId n, NodeId before) {
+    const Nanos start = g_.start[n];
+    const Nanos bound = before < n ? g_.start[before] + g_.duration[before] : start + 1;
+    if (bound > start) {
+      ++conflicts_;
+    } else {
+      g_.from.push_back(before);
+      g_.lag.push_back(0);
+      g_.flags.push_back(pack_edge(Rule::kThreadOrder, Known::kRecorded, false));
+    }
+    g_.offset.push_back(static_cast<std::uint32_t>(g_.from.size()));
+    g_.residual.push_back(bound > start ? 0 : start - bound);
   }
 
   void host(NodeId n, Pre p) {

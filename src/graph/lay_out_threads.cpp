@@ -188,6 +188,15 @@ void lay_out_threads(Draft& d) {
     }
   }
   d.latency.launch_call = calls.quantile(0.5);
+  // Address space for what is typical; memory only for what comes.
+  std::size_t events = 0;
+  for (const HostThread& t : d.threads) events += t.end - t.begin;
+  const std::size_t nodes = events + events / 2;
+  d.host_event.reserve(nodes);
+  d.host_kind.reserve(nodes);
+  d.host_start.reserve(nodes);
+  d.host_duration.reserve(nodes);
+  d.host_annotation.reserve(nodes);
   for (std::uint32_t t = 0; t < d.threads.size(); ++t) ThreadLayout(d, t).run();
   std::sort(d.waiting.begin(), d.waiting.end());
 }
