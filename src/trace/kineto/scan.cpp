@@ -94,6 +94,8 @@ bool skip_fast(const char*& p, const char* end) {
       const std::uint64_t lowest = brackets & (0U - brackets);
       brackets ^= lowest;
       depth += (opens & lowest) != 0 ? 1 : -1;
+      // Not only at the end of a block: where blocks end must not show.
+      if (depth > static_cast<int>(kDeepest)) return false;
       if (depth == 0) {
         if ((odd & (lowest - 1)) != 0) return false;
         q += std::countr_zero(lowest) + 1;
@@ -102,7 +104,7 @@ bool skip_fast(const char*& p, const char* end) {
         return true;
       }
     }
-    if (odd != 0 || depth > static_cast<int>(kDeepest)) return false;
+    if (odd != 0) return false;
   }
   return false;
 }
