@@ -1,5 +1,5 @@
 // Prints what the execution graph says of given traces, one table a mode: replay, response,
-// predict, infer.
+// predict, infer, golden.
 #include "graph_oracle.hpp"
 
 #include <fmt/format.h>
@@ -181,6 +181,8 @@ int main(int argc, char** argv) {
     for (const std::string& f : files) status |= replay(f);
   } else if (mode == "response") {
     for (const std::string& f : files) status |= response(f);
+  } else if (mode == "golden" && files.size() == 2) {
+    status = golden(files[0], files[1]);
   } else if (mode == "predict") {
     fmt::print("trace | step i -> j | makespan of j | error | kernels alone | as step i\n");
     std::vector<std::pair<double, double>> means;
@@ -201,7 +203,9 @@ int main(int argc, char** argv) {
                static_cast<double>(total.found) /
                    static_cast<double>(std::max<std::uint64_t>(1, total.found + total.extra)));
   } else {
-    fmt::print("usage: ergon_graph_oracle replay|response|predict|infer TRACE...\n");
+    fmt::print(
+        "usage: ergon_graph_oracle replay|response|predict|infer TRACE... | golden TRACE "
+        "OVERLAY\n");
     return 2;
   }
   return status;

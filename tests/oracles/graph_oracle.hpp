@@ -28,4 +28,7 @@ inline Result<Loaded> load(const std::string& path, const trace::ReadOptions& op
 /// where its rows do not add up to the span.
 int response(const std::string& path);
 
+/// The critical path of a trace against an overlay of HolisticTraceAnalysis, as lines of an oracle.
+int golden(const std::string& path, const std::string& overlay);
+
 }  // namespace ergon::graph_oracle
