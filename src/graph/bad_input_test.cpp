@@ -120,6 +120,39 @@ TEST(BadInput, GpuWorkWithoutAnyHost) {
   EXPECT_EQ(decides(g, find(g, "b", NodeKind::kKernel)), Rule::kStreamOrder);
 }
 
+// Through the reader: one sound kernel, and one event as given.
+Result<graph::Graph> read_with(const char* event, trace::EventTable& table) {
+  const std::string text = std::string(R"({"traceEvents": [
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10,
+     "dur": 5, "args": {"correlation": 1}},
+    {"ph": "X", "cat": "kernel", "name": "sound", "pid": 0, "tid": 7, "ts": 20, "dur": 30,
+     "args": {"correlation": 1, "device": 0, "context": 1, "stream": 7}}, )") +
+                           event + "]}";
+  ERGON_TRY(table, trace::read_trace(*io::memory_source(text)));
+  return graph::build(table);
+}
+
+TEST(BadInput, EventsThatTheReaderMendsOrLeavesOut) {
+  for (const char* event :
+       {R"({"ph": "X", "cat": "kernel", "name": "negative", "pid": 0, "tid": 7, "ts": 60, "dur": -5,
+            "args": {"correlation": 2, "device": 0, "context": 1, "stream": 7}})",
+        R"({"ph": "X", "cat": "kernel", "name": "nan", "pid": 0, "tid": 7, "ts": NaN, "dur": 5,
+            "args": {"correlation": 2, "device": 0, "context": 1, "stream": 7}})",
+        R"({"ph": "X", "cat": "kernel", "name": "no time", "pid": 0, "tid": 7, "dur": 5,
+            "args": {"correlation": 2, "device": 0, "context": 1, "stream": 7}})",
+        R"({"ph": "X", "cat": "kernel", "name": "early", "pid": 0, "tid": 7, "ts": 1, "dur": 5,
+            "args": {"correlation": 1, "device": 0, "context": 1, "stream": 7}})",
+        R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+            "ts": 12, "dur": -9, "args": {"correlation": 1}})"}) {
+    trace::EventTable table;
+    const auto g = read_with(event, table);
+    ASSERT_TRUE(g) << event;
+    EXPECT_EQ(graph::check_replay(*g).max_difference_ns, 0) << event;
+    EXPECT_TRUE(!table.skipped.empty() || !g->notes().empty()) << "not counted: " << event;
+    EXPECT_NE(g->launch(find(*g, "sound", NodeKind::kKernel)), graph::kNoNode) << event;
+  }
+}
+
 TEST(BadInput, NothingToBuildFrom) {
   const trace::EventTable empty;
   const auto g = graph::build(empty);

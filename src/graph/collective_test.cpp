@@ -124,6 +124,8 @@ TEST(Collective, TracesThatBeginAtDifferentOnes) {
   EXPECT_EQ(edges_of(g, Rule::kCollective).size(), 12U);
   const NodeId first = find(g, kName, NodeKind::kCollective);
   EXPECT_EQ(g.transfer(first), first);
+  ASSERT_EQ(g.notes().size(), 1U);
+  EXPECT_EQ(g.notes().front().count, 1U);
 }
 
 TEST(Collective, OfSeveralFiles) {

@@ -42,7 +42,9 @@ class Finder {
   explicit Finder(Draft& d) : d_(d) {}
 
   void run() {
+    std::size_t shared = 0;
     for (const auto& [key, members] : gather()) {
+      shared += members.size();
       if (std::all_of(members.begin(), members.end(),
                       [](const Member& m) { return m.sequence >= 0; })) {
         by_sequence(members);
@@ -53,9 +55,11 @@ class Finder {
     std::sort(d_.transfers.begin(), d_.transfers.end(), [](const Transfer& a, const Transfer& b) {
       return std::tie(a.at, a.group, a.op) < std::tie(b.at, b.group, b.op);
     });
-    d_.note("collective_not_together",
-            "collectives whose members, matched by number, do not run at the same time",
-            contradicted_);
+    d_.note(
+        "collective_not_together",
+        "collectives that other GPUs run too, but of which no other member ends at the same time "
+        "(clocks of hosts differ, or members are missing)",
+        shared - d_.transfers.size());
   }
 
  private:
@@ -96,7 +100,7 @@ class Finder {
     std::map<std::int64_t, Members> groups;
     for (const Member& m : members) groups[m.sequence].push_back(m);
     for (const auto& [sequence, group] : groups) {
-      if (group.size() > 1) contradicted_ += couple(group, Known::kRecorded) ? 0 : 1;
+      couple(group, Known::kRecorded);
     }
   }
 
@@ -150,18 +154,16 @@ class Finder {
     return last_start <= first_end && last_end - first_end <= kTogether + shortest / kTogetherShare;
   }
 
-  bool couple(const Members& group, Known known) {
-    if (group.size() < 2 || !together(group)) return false;
+  void couple(const Members& group, Known known) {
+    if (group.size() < 2 || !together(group)) return;
     Nanos at = kNever;
     for (const Member& m : group) at = std::max(at, m.start);
     for (const Member& m : group) d_.transfers.push_back({m.op, groups_, at, known});
     ++groups_;
-    return true;
   }
 
   Draft& d_;
   std::uint32_t groups_ = 0;
-  std::uint64_t contradicted_ = 0;
 };
 
 }  // namespace
