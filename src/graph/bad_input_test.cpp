@@ -29,7 +29,7 @@ TEST(BadInput, AKernelBeforeItsLaunch) {
 
 TEST(BadInput, OneCorrelationIdForManyCalls) {
   Rows r;
-  for (int i = 0; i < 200; ++i)
+  for (Nanos i = 0; i < 200; ++i)
     r.launched(1, i * 50'000, 7, i * 50'000 + 6'000, 10'000, "k", i < 100 ? 5 : i);
   const trace::EventTable t = r.table();
   const graph::Graph g = built(t);
@@ -94,7 +94,7 @@ TEST(BadInput, HostEventsThatOverlapWithoutNesting) {
 
 TEST(BadInput, OperationsOfNoDurationAtOneMoment) {
   Rows r;
-  for (int i = 0; i < 20; ++i) {
+  for (Nanos i = 0; i < 20; ++i) {
     r.call(1, 1'000, 0, "cudaLaunchKernel", i);
     r.kernel(7, 1'000, 0, "k", i);
     r.call(1, 1'000, 0, "cudaDeviceSynchronize", 100 + i);

@@ -12,7 +12,7 @@ constexpr const char* kGroup =
 
 // One GPU's part: `before` of computing on stream 7, then a collective on stream 20 that starts at
 // `start` and ends at `end`, then a kernel that waits for it.
-void rank(Rows& r, int gpu, Nanos from, Nanos start, Nanos end, int first,
+void rank(Rows& r, int gpu, Nanos from, Nanos start, Nanos end, Nanos first,
           const std::string& detail = {}, std::int64_t sequence = -1) {
   r.process = 1 + gpu;
   r.device = gpu;
@@ -115,7 +115,7 @@ TEST(Collective, NotThoseThatDoNotEndTogether) {
 TEST(Collective, TracesThatBeginAtDifferentOnes) {
   Rows r;
   rank(r, 0, 0, 100'000, 150'000, 1);  // GPU 1's profile begins after this one
-  for (int i = 1; i < 4; ++i) {
+  for (Nanos i = 1; i < 4; ++i) {
     rank(r, 0, i * 1'000'000, i * 1'000'000 + 100'000, i * 1'000'000 + 350'000, 1 + 10 * i);
     rank(r, 1, i * 1'000'000, i * 1'000'000 + 300'000, i * 1'000'000 + 350'100, 101 + 10 * i);
   }
@@ -130,24 +130,26 @@ TEST(Collective, TracesThatBeginAtDifferentOnes) {
 
 TEST(Collective, OfSeveralFiles) {
   std::vector<trace::EventTable> tables;
-  for (int gpu = 0; gpu < 20; ++gpu) {  // many members: one gathers them for all
+  tables.reserve(20);
+  for (Nanos gpu = 0; gpu < 20; ++gpu) {  // many members: one gathers them for all
     Rows r;
-    rank(r, gpu, 0, 100'000 + gpu * 10'000, 400'000 + gpu * 10, 1);
+    rank(r, static_cast<int>(gpu), 0, 100'000 + gpu * 10'000, 400'000 + gpu * 10, 1);
     tables.push_back(r.table());
     tables.back().base_ns = 1'000'000 - gpu * 1'000;  // each file counts from its own time
   }
-  for (int gpu = 0; gpu < 20; ++gpu) {
+  for (Nanos gpu = 0; gpu < 20; ++gpu) {
     for (std::size_t e = 0; e < tables.back().size(); ++e)
       tables[static_cast<std::size_t>(gpu)].start_ns[e] += gpu * 1'000;
   }
   std::vector<const trace::EventTable*> views;
+  views.reserve(tables.size());
   for (const trace::EventTable& t : tables) views.push_back(&t);
   const auto g = graph::build(views);
   ASSERT_TRUE(g);
   EXPECT_EQ(graph::check_replay(*g).max_difference_ns, 0);
   EXPECT_EQ(edges_of(*g, Rule::kCollective).size(), 20U + 19U + 19U);
   const NodeId last = find(*g, "compute19", NodeKind::kKernel);
-  for (int gpu = 0; gpu < 20; ++gpu) {
+  for (Nanos gpu = 0; gpu < 20; ++gpu) {
     const NodeId use = find(*g, "use" + std::to_string(gpu), NodeKind::kKernel);
     EXPECT_EQ(moves(*g, last, 5'000, use), 5'000);
     EXPECT_EQ(moves(*g, find(*g, "compute3", NodeKind::kKernel), 100'000, use), 0);

@@ -25,14 +25,10 @@ void order_stream(Draft& d, const Stream& s) {
     if (k > s.first) {
       const Op last = k - 1;
       const Nanos overlap = d.op_end(last) - start;
-      if (overlap <= 0) {
-        d.op_previous[k] = ended;
-      } else if ((ended == kNone && d.op_call[k] == kNone) ||
-                 overlap <= std::max(kShortOverlap, d.duration(d.op_event[last]) / 2)) {
-        d.op_previous[k] = last;
-      } else {
-        d.op_previous[k] = ended;
-      }
+      const bool tail =  // or nothing else is known of its start
+          (ended == kNone && d.op_call[k] == kNone) ||
+          overlap <= std::max(kShortOverlap, d.duration(d.op_event[last]) / 2);
+      d.op_previous[k] = overlap > 0 && tail ? last : ended;
       d.op_overlaps[k] = d.op_previous[k] != kNone && d.op_end(d.op_previous[k]) > start;
     }
     open.emplace(d.op_end(k), k);

@@ -26,7 +26,7 @@ class Rows {
   int context = -1;
 
   void host(int thread, EventKind kind, Nanos start, Nanos duration, std::string name,
-            int correlation = -1) {
+            std::int64_t correlation = -1) {
     rows_.push_back({false,
                      process,
                      -1,
@@ -43,22 +43,23 @@ class Rows {
   void op(int thread, Nanos start, Nanos duration, std::string name) {
     host(thread, EventKind::kHostOp, start, duration, std::move(name));
   }
-  void call(int thread, Nanos start, Nanos duration, std::string name, int correlation = -1) {
+  void call(int thread, Nanos start, Nanos duration, std::string name,
+            std::int64_t correlation = -1) {
     host(thread, EventKind::kApi, start, duration, std::move(name), correlation);
   }
   void gpu(int stream, EventKind kind, Nanos start, Nanos duration, std::string name,
-           int correlation, std::string detail = {}, std::int64_t sequence = -1) {
+           std::int64_t correlation, std::string detail = {}, std::int64_t sequence = -1) {
     rows_.push_back({true, process, device, context, stream, kind, start, duration, std::move(name),
                      correlation, std::move(detail), sequence});
   }
-  void kernel(int stream, Nanos start, Nanos duration, std::string name, int correlation,
+  void kernel(int stream, Nanos start, Nanos duration, std::string name, std::int64_t correlation,
               std::string detail = {}) {
     gpu(stream, EventKind::kKernel, start, duration, std::move(name), correlation,
         std::move(detail));
   }
   /// A launch of 2 us and its kernel.
   void launched(int thread, Nanos called, int stream, Nanos start, Nanos duration,
-                const std::string& name, int correlation) {
+                const std::string& name, std::int64_t correlation) {
     call(thread, called, 2'000, "cudaLaunchKernel", correlation);
     kernel(stream, start, duration, name, correlation);
   }
@@ -102,7 +103,7 @@ class Rows {
     EventKind kind;
     Nanos start, duration;
     std::string name;
-    int correlation;
+    std::int64_t correlation;
     std::string detail;
     std::int64_t sequence;
     [[nodiscard]] std::tuple<bool, int, int, int, int> place() const {

@@ -134,9 +134,9 @@ TEST(BlockingCopy, PinnedMemoryAndCopiesAfterTheReturnDoNot) {
 }
 
 // `queued` launches run far ahead of the GPU; then one takes 400 us, until a kernel has started.
-graph::Graph stalled(trace::EventTable& t, int queued) {
+graph::Graph stalled(trace::EventTable& t, Nanos queued) {
   Rows r;
-  for (int i = 0; i < queued; ++i)
+  for (Nanos i = 0; i < queued; ++i)
     r.launched(1, i * 3'000, 7, 10'000 + i * 100'000, 99'000, "k" + std::to_string(i), i);
   const Nanos called = queued * 3'000;
   const Nanos room = 10'000 + (called / 100'000 + 4) * 100'000;  // the start of a kernel
@@ -178,7 +178,7 @@ TEST(ThreadHandOff, BackwardThreadAndItsCaller) {
 
 TEST(ThreadHandOff, NotBetweenThreadsThatWorkAtTheSameTime) {
   Rows r;
-  for (int i = 0; i < 50; ++i) {
+  for (Nanos i = 0; i < 50; ++i) {
     r.op(1, i * 100'000, 95'000, "a" + std::to_string(i));
     r.op(2, 40'000 + i * 100'000, 95'000, "b" + std::to_string(i));
   }

@@ -10,7 +10,7 @@ constexpr const char* kBig = R"({"grid": [2000, 1, 1], "block": [256, 1, 1]})";
 
 TEST(Launch, KernelFollowsItsCallByTheLaunchLatency) {
   Rows r;
-  for (int i = 0; i < 30; ++i)
+  for (Nanos i = 0; i < 30; ++i)
     r.launched(1, i * 100'000, 7, i * 100'000 + 6'000 + i * 10, 20'000, "k", i);
   const trace::EventTable t = r.table();
   const graph::Graph g = built(t);
@@ -26,7 +26,7 @@ TEST(Launch, KernelFollowsItsCallByTheLaunchLatency) {
 
 TEST(Launch, ALongCallLaunchesTowardsItsEnd) {
   Rows r;
-  for (int i = 0; i < 30; ++i) r.launched(1, i * 100'000, 7, i * 100'000 + 6'000, 20'000, "k", i);
+  for (Nanos i = 0; i < 30; ++i) r.launched(1, i * 100'000, 7, i * 100'000 + 6'000, 20'000, "k", i);
   r.call(1, 4'000'000, 2'000'000, "cudaLaunchKernel", 99);  // loads a module first
   r.kernel(7, 6'003'000, 20'000, "late", 99);
   const trace::EventTable t = r.table();
@@ -39,7 +39,7 @@ TEST(GraphLaunch, OneCallStartsTheFirstAndStreamOrderTheRest) {
   Rows r;
   r.call(1, 0, 1'000, "cudaMalloc");
   r.call(1, 5'000, 5'000, "cudaGraphLaunch", 9);
-  for (int i = 0; i < 5; ++i) r.kernel(7, 20'000 + i * 3'000, 2'500, "k" + std::to_string(i), 9);
+  for (Nanos i = 0; i < 5; ++i) r.kernel(7, 20'000 + i * 3'000, 2'500, "k" + std::to_string(i), 9);
   const trace::EventTable t = r.table();
   const graph::Graph g = built(t);
   EXPECT_EQ(edges_of(g, Rule::kGraphLaunch).size(), 5U);
@@ -104,7 +104,7 @@ Rows event_wait(Nanos start = 102'000) {
   r.launched(1, 30'000, 20, start, 10'000, "consume", 5);
   return r;
 }
-const char* const kWaitRecord =
+constexpr const char* kWaitRecord =
     R"({"wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2, "stream": 20})";
 
 TEST(EventWait, AsRecorded) {
@@ -142,7 +142,7 @@ TEST(EventWait, NotForWorkThatEndedLater) {
 Rows blocking_streams(const char* api = "cudaLaunchKernel") {
   Rows r;
   Nanos end = 20'000;
-  for (int i = 0; i < 16; ++i) {
+  for (Nanos i = 0; i < 16; ++i) {
     const int stream = i / 2 % 2 == 0 ? 7 : 13;
     r.call(1, i * 4'000, 2'000, api, i);
     r.kernel(stream, end + 1'000, 100'000, "k" + std::to_string(i), i);
@@ -179,7 +179,7 @@ TEST(DefaultStream, NotForPerThreadDefaultStreams) {
 
 TEST(DefaultStream, NotAfterExplicitWaits) {
   Rows r = blocking_streams();
-  for (int i = 1; i < 16; ++i) r.call(1, i * 4'000 - 1'500, 500, "cudaStreamWaitEvent", 100 + i);
+  for (Nanos i = 1; i < 16; ++i) r.call(1, i * 4'000 - 1'500, 500, "cudaStreamWaitEvent", 100 + i);
   const trace::EventTable t = r.table();
   EXPECT_EQ(edges_of(built(t), Rule::kDefaultStream), Names{});
 }

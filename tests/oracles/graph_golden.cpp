@@ -120,15 +120,14 @@ class Comparison {
     Nanos off = 0;
     for (const auto& [e, nodes] : by_event_) {
       if (golden_.contains(key(nodes.front()))) continue;
+      const bool gpu = graph::on_gpu(g_.kind(nodes.front()));
       if (t_.kind[e] == trace::EventKind::kAnnotation) {
         ++annotations;
-      } else if (graph::on_gpu(g_.kind(nodes.front()))) {
-        ++unargued;
-      } else if (g_.start(nodes.front()) >= from && g_.start(nodes.front()) <= to) {
+      } else if (!gpu && g_.start(nodes.front()) >= from && g_.start(nodes.front()) <= to) {
         ++host;
         for (const NodeId n : nodes) off = std::max(off, std::abs(growth(n, 1'000) - 1'000));
-      } else if (t_.duration_ns[e] < 1'000 ||
-                 g_.start(nodes.back()) + g_.duration(nodes.back()) == g_.span_end()) {
+      } else if (!gpu && (t_.duration_ns[e] < 1'000 ||
+                          g_.start(nodes.back()) + g_.duration(nodes.back()) == g_.span_end())) {
         ++small;
       } else {
         ++unargued;

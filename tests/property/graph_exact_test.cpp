@@ -30,7 +30,8 @@ void expect_starts_are_no_inputs(graph::Graph& g) {
   Impl& i = g.impl();
   const graph::PackedNanos observed = i.start;
   graph::PackedNanos forgotten;
-  for (NodeId n = 0; n < g.size(); ++n) forgotten.push_back(g.is_anchor(n) ? observed[n] : n * 7);
+  for (NodeId n = 0; n < g.size(); ++n)
+    forgotten.push_back(g.is_anchor(n) ? observed[n] : Nanos{n} * 7);
   forgotten.finish();
   i.start = forgotten;
   graph::Retimer r(g);
