@@ -6,14 +6,13 @@
 
 namespace ergon::cli {
 
+using plan::single_clock;
+
 struct Savings {
   double energy = 0;    ///< share of the default's energy
   double slowdown = 0;  ///< share of the default's time
 };
 Savings against(const plan::Evaluation& value, const plan::Evaluation& base);
-
-/// The clock that all packs of a choice run at; nullopt where there are several.
-std::optional<double> single_clock(const plan::Problem& problem, const plan::Choice& choice);
 
 /// Default, best single clock, plan and bound side by side.
 Table comparison_table(const PlanView& view);

@@ -15,17 +15,6 @@ Savings against(const Evaluation& value, const Evaluation& base) {
           clean(base.time_s > 0 ? value.time_s / base.time_s - 1 : 0)};
 }
 
-// The clock that all packs of a choice run at; nullopt where there are several.
-std::optional<double> single_clock(const Problem& problem, const plan::Choice& choice) {
-  std::optional<double> clock;
-  for (std::size_t i = 0; i < choice.size(); ++i) {
-    const double hz = problem.packs[i].options[choice[i]].clock_hz;
-    if (clock && *clock != hz) return std::nullopt;
-    clock = hz;
-  }
-  return clock;
-}
-
 Table comparison_table(const PlanView& view) {
   const plan::Outcome& out = *view.outcome;
   Table table{.title = "Within " + time_text(out.deadline_s),

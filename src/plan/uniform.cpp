@@ -20,6 +20,16 @@ Choice default_choice(const Problem& problem) {
   return choice;
 }
 
+std::optional<double> single_clock(const Problem& problem, std::span<const std::uint32_t> choice) {
+  std::optional<double> clock;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const double hz = problem.packs[i].options[choice[i]].clock_hz;
+    if (clock && *clock != hz) return std::nullopt;
+    clock = hz;
+  }
+  return clock;
+}
+
 std::optional<Uniform> best_uniform(const Problem& problem, double deadline_s) {
   // Clock -> how many packs list it. An ordered map: ties go to the lower clock on every machine.
   std::map<double, std::size_t> packs_with;

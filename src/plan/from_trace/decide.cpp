@@ -24,17 +24,6 @@ struct Trial {
   double retimed_s = 0;  // changes of clock included
 };
 
-// The clock of a choice; nullopt where there are several.
-std::optional<double> one_clock(const Problem& problem, const Choice& choice) {
-  std::optional<double> clock;
-  for (std::size_t i = 0; i < choice.size(); ++i) {
-    const double hz = problem.packs[i].options[choice[i]].clock_hz;
-    if (clock && *clock != hz) return std::nullopt;
-    clock = hz;
-  }
-  return clock;
-}
-
 // What changes of clock add to the packs' makespan; the graph knows nothing of them.
 double switching_s(const Problem& problem, const Solution& solution) {
   if (solution.value.switches == 0 || problem.switching.time_s <= 0) return 0;
@@ -307,7 +296,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   }
   out.uniform_is_best =
       out.uniform && (out.uniform->value.energy_j <= out.plan.value.energy_j * (1 + 1e-9) ||
-                      one_clock(packs.problem, out.plan.choice) == out.uniform->clock_hz);
+                      single_clock(packs.problem, out.plan.choice) == out.uniform->clock_hz);
   return out;
 }
 

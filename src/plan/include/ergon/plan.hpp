@@ -117,6 +117,8 @@ Result<std::vector<FrontierPoint>> frontier_at(const Problem& problem,
 
 /// Per pack its highest listed clock.
 Choice default_choice(const Problem& problem);
+/// The clock that all packs of a choice run at; nullopt where there are several.
+std::optional<double> single_clock(const Problem& problem, std::span<const std::uint32_t> choice);
 /// The best single clock that every pack lists and that meets the deadline; nullopt where no clock
 /// is common.
 struct Uniform {
