@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "graph_oracle.hpp"
 
@@ -76,6 +77,59 @@ void row(std::string_view name, Nanos once, Nanos expected, Nanos twice) {
              ms(twice), ms(twice - expected));
 }
 
+// The trace's own experiment: of two neighbours in a stream that both start when their launch
+// comes, the first takes longer in one step than in another. Does the second start later, or is the
+// gap before it shorter by as much? Slopes over all such pairs whose launches keep their distance.
+void late_launches(const graph::Graph& g) {
+  constexpr Nanos kLonger = 2'000;
+  constexpr Nanos kSameDistance = 5'000;
+  std::vector<NodeId> before(g.size(), graph::kNoNode);
+  std::map<std::pair<std::int32_t, std::int64_t>, NodeId> last;
+  for (NodeId n = 0; n < g.size(); ++n) {
+    if (!graph::on_gpu(g.kind(n))) continue;
+    auto [it, fresh] = last.try_emplace({g.gpu(n), g.track(n).stream}, n);
+    if (!fresh) before[n] = std::exchange(it->second, n);
+  }
+  const auto by_launch = [&](NodeId n) {
+    const auto edge = n == graph::kNoNode ? std::nullopt : graph::binding_edge(g, n);
+    return edge && g.edge(n, *edge).rule == graph::Rule::kLaunch;
+  };
+  const auto gap = [&](NodeId n) {
+    return g.start(n) - g.start(before[n]) - g.duration(before[n]);
+  };
+  const auto distance = [&](NodeId n) {
+    return g.start(g.launch(n)) - g.start(g.launch(before[n]));
+  };
+  double squares = 0;
+  double gaps = 0;
+  double distances = 0;
+  std::size_t pairs = 0;
+  const std::vector<graph::Step> steps = graph::find_steps(g);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t j = i + 1; j < steps.size(); ++j) {
+      for (const auto& [a, b] : graph::match_nodes(g, steps[i], steps[j])) {
+        if (!graph::on_gpu(g.kind(a)) || !by_launch(a) || !by_launch(b) || !by_launch(before[a]) ||
+            !by_launch(before[b]) || g.name(before[a]) != g.name(before[b])) {
+          continue;
+        }
+        const Nanos longer = g.duration(before[b]) - g.duration(before[a]);
+        const Nanos apart = distance(b) - distance(a);
+        if (std::abs(longer) < kLonger || std::abs(apart) > kSameDistance) continue;
+        const auto x = static_cast<double>(longer);
+        squares += x * x;
+        gaps += x * static_cast<double>(gap(b) - gap(a));
+        distances += x * static_cast<double>(apart);
+        ++pairs;
+      }
+    }
+  }
+  if (pairs < 20) return;
+  fmt::print(
+      "late launches: where the kernel before takes longer in another step, the gap changes by "
+      "{:+.2f} of that, the distance of the launches by {:+.2f} ({} pairs)\n",
+      gaps / squares, distances / squares, pairs);
+}
+
 }  // namespace
 
 int response(const std::string& path) {
@@ -119,6 +173,7 @@ int response(const std::string& path) {
                static_cast<double>(longer - span) / static_cast<double>(busy),
                static_cast<double>(kept - sum) / static_cast<double>(busy));
   }
+  late_launches(*g);
   return sum == span && sum_twice == longer ? 0 : 1;
 }
 
