@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -24,6 +25,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Bound and plan that agree to this are one figure.
 constexpr double kSame = 1e-9;
+// Without switch cost plans are cheap to improve: to this gap, whatever the target.
+constexpr double kCheapGap = 1e-6;
 
 Choice fastest_choice(const Problem& problem) {
   Choice out;
@@ -73,14 +76,14 @@ struct CoupledSolver::Parts {
     return out;
   }
   Choice rounded() const;
-  Solution solve_free(double deadline_s, double target_gap);
+  Choice dived(double deadline_s);
+  Solution solve_free(double deadline_s, double target_gap, bool alone);
   std::optional<Solution> solve_changes(double deadline_s, const SolveOptions& options);
   void consider(Solution& best, const Choice& choice, double deadline_s) const;
   Choice one_clock_each() const;
 };
 
-// Every pack at its corner of the linear program, the faster one where it lies between
-// two.
+// Every pack at its corner of the linear program, the faster one where it lies between two.
 Choice CoupledSolver::Parts::rounded() const {
   Choice out(problem.packs.size(), 0);
   std::vector<std::uint32_t> taken(net.row.size(), 0);
@@ -91,9 +94,59 @@ Choice CoupledSolver::Parts::rounded() const {
     const auto steps = simplex.steps(a);
     const std::uint32_t full = cut.steps + (cut.share > 0 ? 1 : 0);
     for (std::uint32_t s = 0; s < full; ++s) ++taken[steps[s]];
-    for (std::uint32_t i = arc.first; i < arc.last; ++i)
-      out[net.row[i]] = hulls.corners[hulls.begin[i] + taken[i]].option;
+    for (std::uint32_t i = arc.first; i < arc.last; ++i) {
+      std::uint32_t corner = hulls.begin[i] + taken[i];
+      if (simplex.fixed(i) >= 0) {
+        corner = hulls.begin[i];
+        while (hulls.corners[corner].time_s != simplex.fixed(i)) ++corner;
+      }
+      out[net.row[i]] = hulls.corners[corner].option;
+    }
   }
+  return out;
+}
+
+// Packs between two corners are settled at the nearer one, a few at a time; the program is solved
+// again for the others. The program is left for another deadline or a new solve.
+Choice CoupledSolver::Parts::dived(double deadline_s) {
+  struct Between {
+    std::uint32_t row = 0;
+    std::uint32_t slower = 0;  // corner
+    double share = 0;          // of the step to the next one
+  };
+  // A share as small as this may come from times rounded to whole units.
+  constexpr double kNothing = 1e-6;
+  // Pivots for each pack; then the rest is rounded.
+  constexpr std::uint64_t kPivots = 8;
+  const std::uint64_t last = simplex.pivots() + kPivots * problem.packs.size();
+  std::vector<Between> between;
+  while (simplex.pivots() < last) {
+    between.clear();
+    for (std::uint32_t a = 0; a < net.arcs.size(); ++a) {
+      if (net.arcs[a].first == net.arcs[a].last) continue;
+      const NetworkSimplex::Cut cut = simplex.cut(a);
+      if (!(cut.share > 0)) continue;
+      const auto steps = simplex.steps(a);
+      const std::uint32_t row = steps[cut.steps];
+      const auto taken = std::count(steps.begin(), steps.begin() + cut.steps, row);
+      between.push_back({row, hulls.begin[row] + static_cast<std::uint32_t>(taken), cut.share});
+    }
+    if (between.empty()) break;
+    std::ranges::stable_sort(between, std::less<>{},
+                             [](const Between& b) { return std::min(b.share, 1 - b.share); });
+    std::size_t few = std::max<std::size_t>(1, between.size() / 3);
+    while (few < between.size() && between[few].share < kNothing) ++few;
+    const auto settle = [&](std::size_t from, std::size_t to, double least_share) {
+      for (std::size_t k = from; k < to; ++k) {
+        const Between& b = between[k];
+        simplex.fix(b.row, hulls.corners[b.slower + (b.share > least_share ? 1 : 0)].time_s);
+      }
+      return simplex.solve(deadline_s);
+    };
+    if (!settle(0, few, 0.5) && !settle(0, few, 0)) break;
+  }
+  Choice out = rounded();
+  simplex.unfix();
   return out;
 }
 
@@ -106,43 +159,65 @@ void CoupledSolver::Parts::consider(Solution& best, const Choice& choice, double
 }
 
 // The linear program has been solved for the deadline.
-Solution CoupledSolver::Parts::solve_free(double deadline_s, double target_gap) {
+Solution CoupledSolver::Parts::solve_free(double deadline_s, double target_gap, bool alone) {
   Solution best;
   const std::vector<double> prices = lp_prices();
   best.lower_bound_j = bound.bound(prices, deadline_s);
   // Where the deadline has no price of its own the makespan of the program is the one to keep.
-  const double until = std::min(deadline_s, simplex.node_time(Network::kEnd));
+  const double until = std::min(deadline_s, latest_end(simplex.node_time(Network::kEnd)));
   std::vector<double> pack_price(problem.packs.size());
   for (std::uint32_t i = 0; i < net.row.size(); ++i)
     pack_price[net.row[i]] = prices[net.pack_arc[i]];
   consider(best, fastest, deadline_s);
-  Choice choice = rounded();
-  consider(best, choice, deadline_s);
-  const auto fill = [&](double end_s) {
-    for (const double scale : {0.9, 0.7, 0.5, 0.3, 0.15, 0.0}) {
-      filler.sweep(choice, pack_price, scale, end_s, true);
-      filler.sweep(choice, pack_price, scale, end_s, false);
-      consider(best, choice, deadline_s);
-    }
+  // What the sweeps look at is an estimate of a plan's value; consider() has the last word.
+  SlackFiller::Ways best_ways = filler.ways_of(best.choice);
+  double least = filler.value_of(best_ways).energy_j;
+  const double latest = latest_end(deadline_s);
+  const auto offer = [&](const SlackFiller::Ways& ways) {
+    const SlackFiller::Value value = filler.value_of(ways);
+    if (value.time_s > latest || value.energy_j >= least) return;
+    least = value.energy_j;
+    best_ways = ways;
   };
-  fill(until);
+  std::vector<SlackFiller::Priced> falling;  // from nearly the full price to none
+  for (const double scale : {0.9, 0.75, 0.5, 0.25, 0.0})
+    falling.push_back(filler.priced(pack_price, scale));
+  const auto fill = [&](SlackFiller::Ways& ways, std::size_t every) {
+    for (std::size_t k = 0; k < falling.size(); k += every) {
+      filler.sweep(ways, falling[k], until, true);
+      filler.sweep(ways, falling[k], until, false);
+    }
+    offer(ways);
+  };
+  SlackFiller::Ways ways = filler.ways_of(rounded());
+  offer(ways);
+  fill(ways, 1);
+  if (alone && least > best.lower_bound_j * (1 + target_gap)) {
+    ways = filler.ways_of(dived(deadline_s));
+    offer(ways);
+    fill(ways, 1);
+  }
   // One pack a step faster, and what that frees given to all others anew.
-  constexpr std::uint64_t kWork = 16384;
+  const std::uint64_t kWork = alone ? 262144 : 16384;
   const std::uint64_t packs = problem.packs.size();
-  const std::uint64_t tries = std::clamp<std::uint64_t>(kWork / packs, 8, 64);
+  const std::uint64_t tries = std::clamp<std::uint64_t>(kWork / packs, 8, alone ? 1024 : 64);
   std::uint64_t state = 1;
   for (std::uint64_t k = 0; k < tries; ++k) {
-    if (best.value.energy_j <= best.lower_bound_j * (1 + target_gap)) break;
+    if (least <= best.lower_bound_j * (1 + std::min(target_gap, kCheapGap))) break;
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    choice = best.choice;
-    if (!filler.quicken(choice, static_cast<std::uint32_t>((state >> 33U) % packs))) continue;
-    const double end_s = std::max(until, best.value.time_s);
-    for (const double scale : {0.8, 0.4, 0.0}) {
-      filler.sweep(choice, pack_price, scale, end_s, true);
-      filler.sweep(choice, pack_price, scale, end_s, false);
-    }
-    consider(best, choice, deadline_s);
+    ways = best_ways;
+    if (!filler.quicken(ways, static_cast<std::uint32_t>((state >> 33U) % packs))) continue;
+    fill(ways, 2);
   }
+  // One pack slower for another one faster.
+  std::uint64_t visits = alone ? 1U << 24U : 1U << 16U;
+  ways = best_ways;
+  std::uint64_t since = 0;
+  for (std::uint32_t i = 0; since < packs && visits > 0; i = i + 1 < packs ? i + 1 : 0, ++since) {
+    while (visits > 0 && filler.exchange(ways, i, until, visits)) since = 0;
+  }
+  offer(ways);
+  consider(best, filler.choice_of(best_ways), deadline_s);
   return best;
 }
 
@@ -238,7 +313,7 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
 CoupledSolver::CoupledSolver(const Problem& problem) : parts_(std::make_unique<Parts>(problem)) {}
 CoupledSolver::~CoupledSolver() = default;
 
-Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& options) {
+Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& options, bool alone) {
   Parts& p = *parts_;
   if (p.problem.packs.empty()) return Solution{};
   if (p.blocks) return p.blocks->solve(deadline_s, options);
@@ -247,7 +322,7 @@ Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& opt
   std::optional<Solution> found;
   const bool possible = p.simplex.solve(std::max(deadline_s, 0.0));
   if (!p.changes_cost && fastest.time_s <= latest_end(deadline_s)) {
-    found = p.solve_free(deadline_s, options.target_gap);
+    found = p.solve_free(deadline_s, options.target_gap, alone);
   } else if (p.changes_cost && possible) {
     found = p.solve_changes(deadline_s, options);
   }
@@ -271,7 +346,7 @@ Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& opt
 Result<Solution> solve_coupled(const Problem& problem, double deadline_s,
                                const SolveOptions& options) {
   CoupledSolver solver(problem);
-  return solver.solve(deadline_s, options);
+  return solver.solve(deadline_s, options, true);
 }
 
 }  // namespace ergon::plan

@@ -19,7 +19,8 @@ class CoupledSolver {
   /// As plan::solve(). Without switch cost a linear program over the convex hulls of the options
   /// gives the bound and, rounded and filled, the plan; with it smoothed prices give the bound and
   /// annealing the plan.
-  Result<Solution> solve(double deadline_s, const SolveOptions& options);
+  /// More work goes into a plan that stands `alone` than into one of many deadlines.
+  Result<Solution> solve(double deadline_s, const SolveOptions& options, bool alone = false);
 
  private:
   struct Parts;

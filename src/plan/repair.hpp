@@ -1,5 +1,6 @@
 // Turns slack into energy: plans without switch cost, improved by sweeps over the graph.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,42 +9,76 @@
 
 namespace ergon::plan {
 
-/// Packs with the waits that matter, for repeated timing.
+/// Packs with the waits that matter, for repeated timing. A *way* is an option that no other of its
+/// pack beats in both time and energy; a plan here names the way of each pack.
 class SlackFiller {
  public:
+  using Ways = std::vector<std::uint32_t>;
+
   /// Keeps a reference to the problem, whose switch cost is not looked at.
   explicit SlackFiller(const Problem& problem);
 
-  /// One pass over all packs, forwards or backwards: each takes the option that is cheapest at
-  /// `price` (W, by pack) within the time that the others leave it until the deadline. A choice
-  /// within the deadline stays within it.
-  void sweep(Choice& choice, std::span<const double> price, double scale, double deadline_s,
-             bool forwards);
+  /// The ways that are nowhere slower and nowhere dearer than the choice.
+  [[nodiscard]] Ways ways_of(std::span<const std::uint32_t> choice) const;
+  [[nodiscard]] Choice choice_of(const Ways& ways) const;
 
-  /// The next faster option of a pack that no other beats; false where there is none.
-  bool quicken(Choice& choice, std::uint32_t pack) const;
+  /// A price of time (W) and the cheapest way at it, by pack.
+  struct Priced {
+    std::vector<double> price;
+    Ways cheapest;
+  };
+  /// `price` (W, by pack) scaled; none is needed where `scale` is 0.
+  [[nodiscard]] Priced priced(std::span<const double> price, double scale) const;
 
-  /// Energy of options less idle power x time, the part that a choice decides at a given makespan.
-  [[nodiscard]] double own_energy(std::span<const std::uint32_t> choice) const;
+  /// One pass over all packs, forwards or backwards: each takes the way that is cheapest at its
+  /// price within the time that the others leave it until the deadline. A plan within the deadline
+  /// stays within it; of one that is not, packs on late paths become faster.
+  void sweep(Ways& ways, const Priced& priced, double deadline_s, bool forwards);
+
+  /// The next faster way of a pack; false where there is none.
+  bool quicken(Ways& ways, std::uint32_t pack) const;
+
+  /// One pack a way slower, where that is too late another so much faster that it is in time again,
+  /// and what that frees given to all others: the exchange that saves most, if any does. Takes
+  /// the packs it looks at from `visits` and ends when none are left.
+  bool exchange(Ways& ways, std::uint32_t slower, double deadline_s, std::uint64_t& visits);
+
+  struct Value {
+    double time_s = 0;
+    double energy_j = 0;  ///< with idle power, without changes of clock
+  };
+  [[nodiscard]] Value value_of(const Ways& ways);
 
  private:
   struct Wait {
     std::uint32_t pack = 0;
     double lag_s = 0;
   };
-  struct Way {  // an option that no other beats in both
-    double time_s = 0;
-    double energy_j = 0;
-    std::uint32_t option = 0;
-  };
-  [[nodiscard]] std::uint32_t best_way(std::uint32_t pack, double price, double window_s,
-                                       std::uint32_t option) const;
+  [[nodiscard]] double start_of(std::uint32_t pack) const {
+    double start = 0;
+    for (std::uint32_t e = in_begin_[pack]; e < in_begin_[pack + 1]; ++e)
+      start = std::max(start, early_[in_[e].pack] + in_[e].lag_s);
+    return start;
+  }
+  [[nodiscard]] double end_of(std::uint32_t pack, double deadline_s) const {
+    double end = deadline_s;
+    for (std::uint32_t e = out_begin_[pack]; e < out_begin_[pack + 1]; ++e)
+      end = std::min(end, late_[out_[e].pack] - out_[e].lag_s);
+    return end;
+  }
+  [[nodiscard]] std::uint32_t best_way(std::uint32_t pack, const Priced& priced, double window_s,
+                                       std::uint32_t way) const;
 
-  const Problem& problem_;
+  std::uint32_t packs_ = 0;
+  double idle_w_ = 0;
   std::vector<std::uint32_t> in_begin_, out_begin_, way_begin_;
   std::vector<Wait> in_, out_;
-  std::vector<Way> ways_;  // of each pack, fastest first
-  std::vector<double> early_, late_;
+  // By way, the fastest of each pack first.
+  std::vector<double> time_, own_;  // own_: energy less idle power x time
+  std::vector<std::uint32_t> option_;
+  std::vector<std::vector<std::uint32_t>> way_of_;  // by pack and option
+  std::vector<double> early_, late_;                // earliest end, latest start
+  Priced free_;                                     // at no price
 };
 
 }  // namespace ergon::plan

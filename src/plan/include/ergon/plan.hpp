@@ -110,7 +110,8 @@ struct FrontierPoint {
 /// shares work.
 Result<std::vector<FrontierPoint>> frontier(const Problem& problem, std::size_t points,
                                             const SolveOptions& options = {});
-/// The same for given deadlines (ascending or not).
+/// The same for given deadlines (ascending or not). Where several GPUs leave little between plan
+/// and bound, a search tries to prove the optimum.
 Result<std::vector<FrontierPoint>> frontier_at(const Problem& problem,
                                                std::span<const double> deadlines_s,
                                                const SolveOptions& options = {});
