@@ -51,7 +51,7 @@ struct Launches {
 class Finder {
  public:
   Finder(const Graph& graph, std::uint32_t table)
-      : graph_(graph), g_(graph.impl()), t_(table), table_(*g_.tables[table]) {}
+      : g_(graph.impl()), t_(table), table_(*g_.tables[table]) {}
 
   std::vector<Step> run() {
     gather();
@@ -202,7 +202,6 @@ class Finder {
     return result;
   }
 
-  const Graph& graph_;
   const Graph::Impl& g_;
   std::uint32_t t_;
   const trace::EventTable& table_;
