@@ -1,17 +1,14 @@
 // The bound for one pack an operation without switch cost: a Lagrangian over the makespan.
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "ergon/plan/trace_packs.hpp"
 
 namespace ergon::plan {
 namespace {
-
-struct Choices {
-  std::vector<double> time, energy;
-};
 
 double slow_s(const TracePacks& packs, const FineGroup& group, std::size_t clock) {
   return group.response.core_s * packs.table.core[clock] +
@@ -37,63 +34,101 @@ std::vector<double> counted_shares(const graph::Graph& graph, const TracePacks& 
   return shares;
 }
 
-Choices choices_of(const TracePacks& packs, const FineGroup& group,
-                   const std::vector<double>& shares) {
-  const model::ClockTable& table = packs.table;
-  Choices c;
-  const double observed = group.response.observed_s();
-  for (std::size_t k = 0; k < packs.clocks.size(); ++k) {
-    const std::size_t clock = packs.clocks[k];
-    if (group.fixed && k + 1 != packs.clocks.size()) continue;
-    const double time = group.length_s + shares[k] * overrun_s(packs, group, clock);
-    const double busy =
-        observed > 0 ? std::min(time, group.busy_s * slow_s(packs, group, clock) / observed) : 0;
-    c.time.push_back(time);
-    c.energy.push_back(group.response.core_j * table.voltage2[clock] + group.response.memory_j +
-                       table.active_w[clock] * busy + table.idle_w[clock] * time);
+// Tables of the offered clocks, one entry each.
+struct Clocks {
+  std::vector<double> core, memory, voltage2, active_w, idle_w, share;
+};
+
+Clocks clocks_of(const TracePacks& packs, std::vector<double> shares) {
+  Clocks out;
+  for (const std::size_t clock : packs.clocks) {
+    out.core.push_back(packs.table.core[clock]);
+    out.memory.push_back(packs.table.memory[clock]);
+    out.voltage2.push_back(packs.table.voltage2[clock]);
+    out.active_w.push_back(packs.table.active_w[clock]);
+    out.idle_w.push_back(packs.table.idle_w[clock]);
   }
-  return c;
+  out.share = std::move(shares);
+  return out;
+}
+
+// Energy and time of all operations of a GPU, each at its cheapest clock for a price of time.
+struct Cheapest {
+  double energy_j = 0;
+  double time_s = 0;
+};
+
+Cheapest cheapest(std::span<const FineGroup> groups, const Clocks& clocks, double price) {
+  Cheapest sum;
+  const std::size_t count = clocks.core.size();
+  std::vector<double> times(count);
+  std::vector<double> costs(count);
+  for (const FineGroup& group : groups) {
+    const model::Response& r = group.response;
+    const double observed = r.observed_s();
+    const double busy_share = observed > 0 ? group.busy_s / observed : 0;
+    const double room_s = group.overlap_s + group.length_s;
+    for (std::size_t k = group.fixed ? count - 1 : 0; k < count; ++k) {
+      const double slow = r.core_s * clocks.core[k] + r.memory_s * clocks.memory[k] + r.fixed_s;
+      const double time = group.length_s + clocks.share[k] * std::max(0.0, slow - room_s);
+      const double busy = std::min(time, busy_share * slow);
+      times[k] = time;
+      costs[k] = r.core_j * clocks.voltage2[k] + r.memory_j + clocks.active_w[k] * busy +
+                 (clocks.idle_w[k] + price) * time;
+    }
+    std::size_t best = count - 1;
+    if (!group.fixed) {
+      for (std::size_t k = 0; k + 1 < count; ++k)
+        if (costs[k] < costs[best]) best = k;
+    }
+    sum.energy_j += costs[best] - price * times[best];
+    sum.time_s += times[best];
+  }
+  return sum;
+}
+
+// The largest over all prices of energy + price x (time - deadline), by meeting lines: the plans on
+// either side of the deadline are lines over the price; no plan lies below the point where they
+// meet, or the one that does takes the place of one of them.
+double best_dual(std::span<const FineGroup> groups, const Clocks& clocks, double deadline_s) {
+  const auto value = [&](const Cheapest& c, double price) {
+    return c.energy_j + price * (c.time_s - deadline_s);
+  };
+  Cheapest late = cheapest(groups, clocks, 0);
+  double best = value(late, 0);
+  if (late.time_s <= deadline_s) return best;
+  Cheapest early = late;
+  for (double price = 16; early.time_s > deadline_s; price *= 16) {
+    if (price > 1e9) return best;  // no price brings the sum within the deadline
+    early = cheapest(groups, clocks, price);
+    best = std::max(best, value(early, price));
+    if (early.time_s > deadline_s) late = early;
+  }
+  constexpr int kMostSteps = 60;
+  constexpr double kEnough = 1e-9;
+  for (int step = 0; step < kMostSteps && late.time_s > early.time_s; ++step) {
+    const double price = (early.energy_j - late.energy_j) / (late.time_s - early.time_s);
+    const double meet = value(late, price);
+    const Cheapest next = cheapest(groups, clocks, price);
+    const double found = value(next, price);
+    best = std::max(best, found);
+    if (meet - found <= kEnough * std::abs(meet)) break;
+    (next.time_s > deadline_s ? late : early) = next;
+  }
+  return best;
 }
 
 }  // namespace
 
 double finest_bound(const graph::Graph& graph, const TracePacks& packs, double deadline_s) {
-  const std::vector<double> shares = counted_shares(graph, packs);
-  std::vector<std::vector<Choices>> gpus(packs.problem.gpus.size());
-  for (const FineGroup& group : packs.fine)
-    gpus[group.gpu].push_back(choices_of(packs, group, shares));
-  // GPUs are relaxed from one another: each alone has the whole deadline.
+  const Clocks clocks = clocks_of(packs, counted_shares(graph, packs));
+  // GPUs are relaxed from one another: each alone has the whole deadline. Groups lie GPU by GPU.
   double bound = 0;
-  for (const auto& groups : gpus) {
-    const auto dual = [&](double price) {
-      double value = -price * deadline_s;
-      double time = 0;
-      for (const Choices& c : groups) {
-        double best = std::numeric_limits<double>::infinity();
-        double best_time = 0;
-        for (std::size_t i = 0; i < c.time.size(); ++i) {
-          const double cost = c.energy[i] + price * c.time[i];
-          if (cost < best) {
-            best = cost;
-            best_time = c.time[i];
-          }
-        }
-        value += best;
-        time += best_time;
-      }
-      return std::pair(value, time);
-    };
-    double low = 0;
-    double high = 1;
-    double best = dual(0).first;
-    while (high < 1e9 && dual(high).second > deadline_s) high *= 4;
-    for (int i = 0; i < 60; ++i) {
-      const double middle = 0.5 * (low + high);
-      const auto [value, time] = dual(middle);
-      best = std::max(best, value);
-      (time > deadline_s ? low : high) = middle;
-    }
-    bound += best;
+  for (std::size_t first = 0; first < packs.fine.size();) {
+    std::size_t last = first;
+    while (last < packs.fine.size() && packs.fine[last].gpu == packs.fine[first].gpu) ++last;
+    bound += best_dual(std::span(packs.fine).subspan(first, last - first), clocks, deadline_s);
+    first = last;
   }
   // The sums above are rounded; a bound must not exceed what it bounds.
   return bound * (1 - 1e-12);

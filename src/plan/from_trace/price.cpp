@@ -10,12 +10,6 @@ namespace ergon::plan {
 
 using graph::NodeId;
 
-Nanos NodeTimes::at(NodeId n, std::size_t clock) const {
-  const Nanos observed = graph_->duration(n);
-  if (!scales(n) || clock == table_->reference_index) return observed;
-  return std::llround(static_cast<double>(observed) * ratio(n, clock));
-}
-
 double NodeTimes::dynamic_j(NodeId n, std::size_t clock) const {
   const NodeModel& m = models_[n - window_->first];
   if (m.curve < 0) return double{m.core_j} * table_->voltage2[clock] + double{m.memory_j};

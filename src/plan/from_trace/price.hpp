@@ -31,7 +31,15 @@ class NodeTimes {
   [[nodiscard]] bool measured(graph::NodeId n) const {
     return models_[n - window_->first].curve >= 0;
   }
-  [[nodiscard]] Nanos at(graph::NodeId n, std::size_t clock) const;
+  [[nodiscard]] Nanos at(graph::NodeId n, std::size_t clock) const {
+    return scales(n) ? at(n, graph_->duration(n), clock) : graph_->duration(n);
+  }
+  /// The same of a node that scales and was `observed` to take so long.
+  [[nodiscard]] Nanos at(graph::NodeId n, Nanos observed, std::size_t clock) const {
+    if (clock == table_->reference_index) return observed;
+    // To the nearest; durations and ratios are not negative.
+    return static_cast<Nanos>(static_cast<double>(observed) * ratio(n, clock) + 0.5);
+  }
   /// Joules beyond idle and active power.
   [[nodiscard]] double dynamic_j(graph::NodeId n, std::size_t clock) const;
 

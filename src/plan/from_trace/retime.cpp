@@ -1,40 +1,34 @@
 // The whole window re-timed: at the clocks of a choice, and at every single clock.
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 
 #include "price.hpp"
+#include "window_retimer.hpp"
 
 namespace ergon::plan {
 namespace {
 
 using graph::NodeId;
 
-// Runs the window and returns its length in each lane: until the following step begins, or until
-// the last end.
-template <class Durations>
-Lanes window_lengths(const graph::Graph& graph, const Window& window, LaneRetimer& lanes,
-                     Durations&& durations) {
-  const bool open = window.next == graph::kNoNode;
-  const NodeId last = open ? window.last : window.next + 1;
-  lanes.run(window.first, last, durations);
-  Lanes length;
-  length.fill(window.end_ns - window.begin_ns);
-  if (!open) {
-    const Lanes& start = lanes.start(window.next);
-    for (std::size_t i = 0; i < kLanes; ++i) length[i] += start[i] - graph.start(window.next);
-    return length;
-  }
-  for (NodeId n = window.first; n < last; ++n) {
-    const Lanes& end = lanes.end(n);
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      length[i] = std::max(length[i], end[i] - window.begin_ns);
-    }
-  }
-  return length;
-}
-
 std::size_t graph_gpu(const TracePacks& packs, std::uint32_t gpu) {
   return static_cast<std::size_t>(std::stoul(packs.problem.gpus[gpu].id));
+}
+
+// Made once for all re-timings of a window.
+WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& packs) {
+  if (!packs.retimer) {
+    const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
+    const bool longer = std::ranges::all_of(packs.curves, [&](const Curve& curve) {
+      return std::ranges::all_of(packs.clocks,
+                                 [&](std::size_t clock) { return curve.time_ratio[clock] >= 1; });
+    });
+    packs.retimer = std::make_shared<WindowRetimer>(
+        graph, packs.window, [&](NodeId n) { return graph.gpu(n) >= 0 && times.scales(n); },
+        longer);
+  }
+  return *packs.retimer;
 }
 
 }  // namespace
@@ -50,32 +44,27 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
     clocks[graph_gpu(packs, pack.gpu)].emplace_back(
         packs.packs[i].start_ns, packs.clocks[packs.clocks.size() - 1 - from_top]);
   }
-  LaneRetimer lanes(graph);
-  const Lanes length = window_lengths(graph, packs.window, lanes, [&](NodeId n, Lanes& out) {
-    const std::int32_t gpu = graph.gpu(n);
-    Nanos duration = graph.duration(n);
-    if (gpu >= 0 && times.scales(n)) {
-      const auto& list = clocks[static_cast<std::size_t>(gpu)];
-      const auto at = std::upper_bound(list.begin(), list.end(), graph.start(n),
-                                       [](Nanos t, const auto& entry) { return t < entry.first; });
-      if (at != list.begin()) duration = times.at(n, std::prev(at)->second);
-    }
-    out.fill(duration);
+  const Lanes length = retimer_of(graph, packs).run([&](NodeId n, Lanes& out) {
+    const auto& list = clocks[static_cast<std::size_t>(graph.gpu(n))];
+    const auto at = std::upper_bound(list.begin(), list.end(), graph.start(n),
+                                     [](Nanos t, const auto& entry) { return t < entry.first; });
+    out.fill(at != list.begin() ? times.at(n, std::prev(at)->second) : graph.duration(n));
   });
   return to_seconds(length[0]).si();
 }
 
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs) {
   const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
-  LaneRetimer lanes(graph);
+  WindowRetimer& retimer = retimer_of(graph, packs);
   std::vector<double> result;
   for (std::size_t block = 0; block < packs.clocks.size(); block += kLanes) {
     const std::size_t width = std::min(kLanes, packs.clocks.size() - block);
-    const Lanes length = window_lengths(graph, packs.window, lanes, [&](NodeId n, Lanes& out) {
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        out[i] = graph.gpu(n) >= 0 ? times.at(n, packs.clocks[block + std::min(i, width - 1)])
-                                   : graph.duration(n);
-      }
+    std::array<std::size_t, kLanes> clocks;
+    for (std::size_t i = 0; i < kLanes; ++i)
+      clocks[i] = packs.clocks[block + std::min(i, width - 1)];
+    const Lanes length = retimer.run([&](NodeId n, Lanes& out) {
+      const Nanos observed = graph.duration(n);
+      for (std::size_t i = 0; i < kLanes; ++i) out[i] = times.at(n, observed, clocks[i]);
     });
     for (std::size_t i = 0; i < width; ++i) result.push_back(to_seconds(length[i]).si());
   }

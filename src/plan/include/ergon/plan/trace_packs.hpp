@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,6 +94,8 @@ struct FineGroup {
   bool fixed = false;  ///< unknown response: kept at the trace's clock
 };
 
+class WindowRetimer;
+
 /// The packs of a trace, and what a plan of them can be checked against.
 struct TracePacks {
   Problem problem;  ///< one option per offered clock, ascending; the last is the trace's
@@ -116,6 +119,7 @@ struct TracePacks {
   std::vector<Curve> curves;                   ///< measured responses, as given
   std::vector<FineGroup> fine;
   std::array<double, model::kKnownKinds> known_s = {};
+  mutable std::shared_ptr<WindowRetimer> retimer;  ///< made when the window is first re-timed
   std::uint64_t operations = 0;
   std::uint64_t below_break = 0;  ///< supported clocks that are not offered: below the regime break
   std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
