@@ -54,9 +54,11 @@ std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
       operations[static_cast<std::size_t>(graph.gpu(n))].push_back(n);
   }
   for (auto& list : operations) {
-    std::sort(list.begin(), list.end(), [&](NodeId a, NodeId b) {
+    const auto earlier = [&](NodeId a, NodeId b) {
       return graph.start(a) != graph.start(b) ? graph.start(a) < graph.start(b) : a < b;
-    });
+    };
+    if (!std::is_sorted(list.begin(), list.end(), earlier))
+      std::sort(list.begin(), list.end(), earlier);
   }
   return operations;
 }

@@ -77,6 +77,36 @@ std::vector<Chunk> chunks_of(const graph::Graph& graph, const Window& window,
   return chunks;
 }
 
+// Where chunks are many times the packs wanted, neighbours that are nearly alike are joined in
+// passes over all of them, each allowing more: the queue below is left with the rest. Returns what
+// the joins lose.
+double join_the_most_alike(std::vector<Chunk>& chunks, std::size_t wanted, double tolerance_s,
+                           double limit_w) {
+  const std::size_t many = 32 * wanted;
+  double lost = 0;
+  double allowed = tolerance_s / static_cast<double>(chunks.size() + 1) / 16;
+  while (chunks.size() > many) {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < chunks.size(); ++i) {
+      Chunk& left = chunks[kept];
+      const Chunk& right = chunks[i];
+      const double cost = right.segment.hard ? allowed : misfit(left.sums, right.sums, limit_w);
+      if (!right.segment.hard && cost < allowed) {
+        left.segment.end = right.segment.end;
+        left.sums.add(right.sums);
+        lost += cost;
+      } else {
+        chunks[++kept] = right;
+      }
+    }
+    const bool joined = kept + 1 < chunks.size();
+    chunks.resize(kept + 1);
+    if (!joined && allowed > tolerance_s) break;
+    allowed *= 4;
+  }
+  return lost;
+}
+
 struct Join {
   double cost;
   std::size_t left;
@@ -89,6 +119,7 @@ struct Join {
 
 void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tolerance_s,
                      double limit_w) {
+  double lost = join_the_most_alike(chunks, wanted, tolerance_s, limit_w);
   std::size_t alive = chunks.size();
   std::priority_queue<Join> joins;
   const auto propose = [&](std::size_t left) {
@@ -103,7 +134,6 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
     chunks[i].next = i + 1 == chunks.size() ? kNone : i + 1;
   }
   for (std::size_t i = 0; i < chunks.size(); ++i) propose(i);
-  double lost = 0;
   while (!joins.empty()) {
     const Join join = joins.top();
     Chunk& a = chunks[join.left];

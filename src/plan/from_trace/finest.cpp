@@ -61,20 +61,35 @@ struct Cheapest {
 Cheapest cheapest(std::span<const FineGroup> groups, const Clocks& clocks, double price) {
   Cheapest sum;
   const std::size_t count = clocks.core.size();
-  std::vector<double> times(count);
-  std::vector<double> costs(count);
+  std::vector<double> time_of(count);
+  std::vector<double> cost_of(count);
+  double* __restrict times = time_of.data();
+  double* __restrict costs = cost_of.data();
+  const double* core = clocks.core.data();
+  const double* memory = clocks.memory.data();
+  const double* voltage2 = clocks.voltage2.data();
+  const double* active = clocks.active_w.data();
+  const double* idle = clocks.idle_w.data();
+  const double* share = clocks.share.data();
   for (const FineGroup& group : groups) {
     const model::Response& r = group.response;
     const double observed = r.observed_s();
     const double busy_share = observed > 0 ? group.busy_s / observed : 0;
     const double room_s = group.overlap_s + group.length_s;
+    const double length_s = group.length_s;
+    const double core_s = r.core_s;
+    const double memory_s = r.memory_s;
+    const double fixed_s = r.fixed_s;
+    const double core_j = r.core_j;
+    const double memory_j = r.memory_j;
     for (std::size_t k = group.fixed ? count - 1 : 0; k < count; ++k) {
-      const double slow = r.core_s * clocks.core[k] + r.memory_s * clocks.memory[k] + r.fixed_s;
-      const double time = group.length_s + clocks.share[k] * std::max(0.0, slow - room_s);
-      const double busy = std::min(time, busy_share * slow);
+      const double slow = core_s * core[k] + memory_s * memory[k] + fixed_s;
+      const double late = slow > room_s ? slow - room_s : 0.0;
+      const double time = length_s + share[k] * late;
+      const double busy = busy_share * slow;
       times[k] = time;
-      costs[k] = r.core_j * clocks.voltage2[k] + r.memory_j + clocks.active_w[k] * busy +
-                 (clocks.idle_w[k] + price) * time;
+      costs[k] = core_j * voltage2[k] + memory_j + active[k] * (busy < time ? busy : time) +
+                 (idle[k] + price) * time;
     }
     std::size_t best = count - 1;
     if (!group.fixed) {

@@ -56,18 +56,22 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs) {
   const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
   WindowRetimer& retimer = retimer_of(graph, packs);
-  std::vector<double> result;
-  for (std::size_t block = 0; block < packs.clocks.size(); block += kLanes) {
-    const std::size_t width = std::min(kLanes, packs.clocks.size() - block);
+  // Each clock once.
+  std::vector<std::size_t> missing;
+  for (const std::size_t clock : packs.clocks)
+    if (!packs.window_s.contains(clock)) missing.push_back(clock);
+  for (std::size_t block = 0; block < missing.size(); block += kLanes) {
+    const std::size_t width = std::min(kLanes, missing.size() - block);
     std::array<std::size_t, kLanes> clocks;
-    for (std::size_t i = 0; i < kLanes; ++i)
-      clocks[i] = packs.clocks[block + std::min(i, width - 1)];
+    for (std::size_t i = 0; i < kLanes; ++i) clocks[i] = missing[block + std::min(i, width - 1)];
     const Lanes length = retimer.run([&](NodeId n, Lanes& out) {
       const Nanos observed = graph.duration(n);
       for (std::size_t i = 0; i < kLanes; ++i) out[i] = times.at(n, observed, clocks[i]);
     });
-    for (std::size_t i = 0; i < width; ++i) result.push_back(to_seconds(length[i]).si());
+    for (std::size_t i = 0; i < width; ++i) packs.window_s[clocks[i]] = to_seconds(length[i]).si();
   }
+  std::vector<double> result;
+  for (const std::size_t clock : packs.clocks) result.push_back(packs.window_s.at(clock));
   return result;
 }
 

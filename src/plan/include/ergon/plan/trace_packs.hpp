@@ -120,6 +120,7 @@ struct TracePacks {
   std::vector<FineGroup> fine;
   std::array<double, model::kKnownKinds> known_s = {};
   mutable std::shared_ptr<WindowRetimer> retimer;  ///< made when the window is first re-timed
+  mutable std::map<std::size_t, double> window_s;  ///< by clock: the window re-timed at it so far
   std::uint64_t operations = 0;
   std::uint64_t below_break = 0;  ///< supported clocks that are not offered: below the regime break
   std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
