@@ -81,6 +81,7 @@ struct CoupledSolver::Parts {
   std::optional<Solution> solve_changes(double deadline_s, const SolveOptions& options);
   void consider(Solution& best, const Choice& choice, double deadline_s) const;
   Choice one_clock_each() const;
+  Error infeasible(double deadline_s, const SolveOptions& options, bool alone);
 };
 
 // Every pack at its corner of the linear program, the faster one where it lies between two.
@@ -310,6 +311,26 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
   return best;
 }
 
+// The fastest plan known; of a plan that stands alone also the least energy found for its time.
+Error CoupledSolver::Parts::infeasible(double deadline_s, const SolveOptions& options, bool alone) {
+  Evaluation nearest = evaluate(problem, fastest);
+  if (!changes_cost) return too_early(deadline_s, nearest);
+  const Evaluation one = evaluate(problem, one_clock_each());
+  if (one.runs_long_enough && (!nearest.runs_long_enough || one.time_s < nearest.time_s))
+    nearest = one;
+  if (!nearest.runs_long_enough) return no_plan_at_all(false);
+  // No plan is faster than the fastest options without changes of clock.
+  Problem without = problem;
+  without.switching = {};
+  const bool proven = nearest.time_s <= latest_end(evaluate(without, fastest).time_s);
+  if (alone && simplex.solve(nearest.time_s)) {
+    const auto cheaper = solve_changes(nearest.time_s, options);
+    if (cheaper && cheaper->value.energy_j < nearest.energy_j)
+      nearest.energy_j = cheaper->value.energy_j;
+  }
+  return too_early(deadline_s, nearest, proven);
+}
+
 CoupledSolver::CoupledSolver(const Problem& problem) : parts_(std::make_unique<Parts>(problem)) {}
 CoupledSolver::~CoupledSolver() = default;
 
@@ -326,16 +347,7 @@ Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& opt
   } else if (p.changes_cost && possible) {
     found = p.solve_changes(deadline_s, options);
   }
-  if (!found) {
-    Evaluation nearest = fastest;
-    if (!nearest.runs_long_enough || p.changes_cost) {
-      const Evaluation one = evaluate(p.problem, p.one_clock_each());
-      if (one.runs_long_enough && (!nearest.runs_long_enough || one.time_s < nearest.time_s))
-        nearest = one;
-    }
-    if (!nearest.runs_long_enough) return fail(no_plan_at_all());
-    return fail(too_early(deadline_s, nearest));
-  }
+  if (!found) return fail(p.infeasible(deadline_s, options, alone));
   // Rounding must not put the bound above a plan.
   found->lower_bound_j = std::min(found->lower_bound_j, found->value.energy_j);
   found->optimal =

@@ -59,6 +59,39 @@ TEST(Coupled, BoundNeverExceedsTheOptimumAndThePlanIsFeasible) {
   RecordProperty("worst_excess", std::to_string(worst));
 }
 
+// What the answer of an infeasible request names is never faster than the truth, is the truth where
+// the texts say so, and can be planned for.
+TEST(Coupled, NearestBoundIsRightOrNotCalledProven) {
+  int proven = 0;
+  int open = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Problem problem = testing::random_small(seed);
+    const double fastest = truth_of(problem, 0).fastest_s;
+    if (fastest == std::numeric_limits<double>::infinity() || fastest <= 0) continue;
+    const auto found = solve_coupled(problem, 0.5 * fastest, {});
+    ASSERT_FALSE(found) << seed;
+    const Error& error = found.error();
+    if (error.figures.empty()) {
+      EXPECT_TRUE(error.message.starts_with("found no plan")) << seed;
+      continue;
+    }
+    const double nearest = error.figures.at(0).second;
+    EXPECT_GE(nearest, fastest * (1 - 1e-9)) << seed;
+    if (error.message.starts_with("no plan")) {
+      ++proven;
+      EXPECT_NEAR(nearest, fastest, 1e-9 * fastest) << seed;
+    } else {
+      ++open;
+      EXPECT_NE(error.hint.find("not proven"), std::string::npos) << error.hint;
+    }
+    const auto again = solve_coupled(problem, nearest, {});
+    ASSERT_TRUE(again) << seed;
+    EXPECT_LE(again->value.energy_j, error.figures.at(1).second * (1 + 1e-9)) << seed;
+  }
+  EXPECT_GT(proven, 50);
+  EXPECT_GT(open, 10);
+}
+
 TEST(Coupled, SameInputSamePlan) {
   const Problem problem = testing::random_small(7);
   const double deadline = 2 * evaluate(problem, default_choice(problem)).time_s;

@@ -15,17 +15,22 @@ std::string seconds(double s) {
 
 }  // namespace
 
-Error too_early(double deadline_s, const Evaluation& nearest) {
+Error too_early(double deadline_s, const Evaluation& nearest, bool proven) {
+  const std::string least = seconds(nearest.time_s);
   return Error{
       .code = Errc::kInfeasible,
-      .message = "no plan ends within " + seconds(deadline_s),
-      .hint = "the fastest plan takes " + seconds(nearest.time_s) + ": allow at least that",
+      .message = (proven ? "no plan ends within " : "found no plan that ends within ") +
+                 seconds(deadline_s),
+      .hint = proven ? "the fastest plan takes " + least + ": allow at least that"
+                     : "a plan of " + least + " is known, though not proven to be the fastest: " +
+                           "allow at least that",
       .figures = {{"nearest.time_s", nearest.time_s}, {"nearest.energy_j", nearest.energy_j}}};
 }
 
-Error no_plan_at_all() {
+Error no_plan_at_all(bool proven) {
   return Error{.code = Errc::kInfeasible,
-               .message = "no plan keeps every run of one clock as long as switch.min_run_s",
+               .message = std::string(proven ? "no plan keeps" : "found no plan that keeps") +
+                          " every run of one clock as long as switch.min_run_s",
                .hint = "give the packs a common clock, or lower switch.min_run_s"};
 }
 

@@ -6,9 +6,10 @@ namespace ergon::plan {
 
 /// kInfeasible with figures nearest.time_s and nearest.energy_j: the fastest plan, and of all plans
 /// that fast the one with the least energy.
-Error too_early(double deadline_s, const Evaluation& nearest);
+/// Not `proven`: a faster plan than `nearest` may exist, and the texts say so.
+Error too_early(double deadline_s, const Evaluation& nearest, bool proven = true);
 
 /// kInfeasible without figures: min_run_s leaves no plan, whatever the deadline.
-Error no_plan_at_all();
+Error no_plan_at_all(bool proven = true);
 
 }  // namespace ergon::plan

@@ -18,7 +18,6 @@ struct PriceDp::Ends {
   std::uint32_t held = kNoIndex;
   std::uint32_t held_last = kNoIndex;  // slot of that clock in the last pack
   std::uint32_t prefix = 1;            // packs that the held clock keeps at the beginning, at least
-  bool prefix_open = true;             // it may keep more
   double suffix_s = 0;                 // shortest last run, at the held clock
   bool any_held = false;               // any clock may be the held one: only a bound
 };
@@ -182,10 +181,9 @@ void PriceDp::forward_runs(const Ends& ends) {
         }
       }
       if (i > 0) {
-        const bool closed = ends.held != kNoIndex && i == ends.prefix && !ends.prefix_open;
         for (std::uint32_t s = chain_.first[i]; s < chain_.first[i + 1]; ++s) {
           const std::uint32_t b = chain_.before[s];
-          if (b == kNoIndex || closed) continue;
+          if (b == kNoIndex) continue;
           const double v = value_[b] + cost_[s];
           if (v <= value_[s]) {
             value_[s] = v;
@@ -320,7 +318,6 @@ void PriceDp::try_around_the_end() {
       const bool enough = prefix_s >= shortest;
       Ends ends = c.ends;
       ends.prefix = packs;
-      ends.prefix_open = enough;
       ends.suffix_s = enough ? 0 : shortest - prefix_s;
       if (forward(ends) < best_.cost_j) {
         trace_back(ends);

@@ -28,14 +28,13 @@ Result<Solution> solve(const Problem& problem, double deadline_s, const SolveOpt
     auto proof = solve_exact(problem, deadline_s, kLabels);
     if (!proof || (proof->optimal && !proof->choice.empty())) return proof;
     auto found = solve_coupled(problem, deadline_s, options);
-    if (found) {
-      found->lower_bound_j =
-          std::min(std::max(found->lower_bound_j, proof->lower_bound_j), found->value.energy_j);
-      if (!proof->choice.empty() && proof->value.energy_j < found->value.energy_j) return proof;
-    } else if (!proof->choice.empty()) {
-      return proof;
-    }
-    return found;
+    if (!found) return proof->choice.empty() ? found : proof;
+    // Both bounds hold, whichever plan is the better one.
+    const double bound = std::max(found->lower_bound_j, proof->lower_bound_j);
+    Solution& best =
+        !proof->choice.empty() && proof->value.energy_j < found->value.energy_j ? *proof : *found;
+    best.lower_bound_j = std::min(bound, best.value.energy_j);
+    return std::move(best);
   }
   return solve_coupled(problem, deadline_s, options);
 }
