@@ -54,6 +54,9 @@ struct CoupledSolver::Parts {
   std::optional<PriceSearch> search;
   std::optional<Anneal> anneal;
   Choice fastest;
+  // Of the deadline before, where there are many.
+  std::vector<double> last_prices;
+  Choice last_choice;
 
   explicit Parts(const Problem& p)
       : problem(p),
@@ -78,7 +81,8 @@ struct CoupledSolver::Parts {
   Choice rounded() const;
   Choice dived(double deadline_s);
   Solution solve_free(double deadline_s, double target_gap, bool alone);
-  std::optional<Solution> solve_changes(double deadline_s, const SolveOptions& options);
+  std::optional<Solution> solve_changes(double deadline_s, const SolveOptions& options, bool alone);
+  void join(Solution& best, const Choice& early, const Choice& late, double deadline_s) const;
   void consider(Solution& best, const Choice& choice, double deadline_s) const;
   Choice one_clock_each() const;
   Error infeasible(double deadline_s, const SolveOptions& options, bool alone);
@@ -250,8 +254,32 @@ Choice CoupledSolver::Parts::one_clock_each() const {
   return out;
 }
 
+// The beginning of one plan and the end of the other, as much of the late one as the deadline lets.
+void CoupledSolver::Parts::join(Solution& best, const Choice& early, const Choice& late,
+                                double deadline_s) const {
+  for (const bool late_first : {true, false}) {
+    const auto joined = [&](std::size_t packs) {
+      Choice out(late_first ? late : early);
+      const Choice& rest = late_first ? early : late;
+      const std::size_t cut = late_first ? packs : out.size() - packs;
+      std::copy(rest.begin() + static_cast<std::ptrdiff_t>(cut), rest.end(),
+                out.begin() + static_cast<std::ptrdiff_t>(cut));
+      return out;
+    };
+    std::size_t good = 0;
+    std::size_t bad = early.size();
+    while (bad - good > 1) {
+      const std::size_t middle = good + (bad - good) / 2;
+      const Choice choice = joined(middle);
+      consider(best, choice, deadline_s);
+      (meets(evaluate(problem, choice), deadline_s) ? good : bad) = middle;
+    }
+  }
+}
+
 std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
-                                                            const SolveOptions& options) {
+                                                            const SolveOptions& options,
+                                                            bool alone) {
   if (!search) search.emplace(problem, net);
   if (!anneal) anneal.emplace(problem, net);
   Solution best;
@@ -270,9 +298,13 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
     sum += problem.packs[i].options[fastest[i]].energy_j;
   const double unit =
       std::max(sum / static_cast<double>(std::max<std::size_t>(fastest.size(), 1)), 1e-9);
-  search->start(std::vector<double>(prices), deadline_s);
+  // The prices of a deadline close by need no walk from far.
+  const bool warm = !alone && !last_prices.empty();
+  if (warm) try_prices(last_prices);
+  search->start(warm ? last_prices : std::vector<double>(prices), deadline_s);
   double temperature = 0.05 * unit;
   for (int level = 0; level < 10; ++level, temperature *= 0.7) {
+    if (warm && level < 5) continue;
     search->walk({temperature, temperature * (level < 7 ? 0.1 : 0.03)}, 30);
     try_prices(search->prices());
   }
@@ -284,14 +316,23 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
     consider(best, uniform->choice, deadline_s);
   std::vector<double> raised(prices);
   Choice start;
+  std::vector<Choice> late;
   for (double scale = 1; scale < 100; scale *= 1.2) {
     for (std::size_t a = 0; a < raised.size(); ++a) raised[a] = scale * prices[a];
     bound.bound(raised, deadline_s);
     if (start.empty()) start = bound.cheapest();
     const Choice& choice = bound.cheapest();
-    if (!meets(evaluate(problem, choice), deadline_s)) continue;
+    if (!meets(evaluate(problem, choice), deadline_s)) {
+      late.push_back(choice);
+      continue;
+    }
     consider(best, choice, deadline_s);
+    for (const Choice& other : late) join(best, Choice(choice), other, deadline_s);
     break;
+  }
+  if (warm && !best.choice.empty() && last_choice.size() == best.choice.size()) {
+    consider(best, last_choice, deadline_s);
+    join(best, Choice(best.choice), last_choice, deadline_s);
   }
   const auto gap = [&] {
     return best.choice.empty()
@@ -301,13 +342,15 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
   anneal->set_prices(prices, deadline_s);
   const auto effort = static_cast<std::uint64_t>(std::max(options.effort, 1));
   std::uint64_t moves = 500 * problem.packs.size() * effort;
-  for (std::uint64_t round = 1; round <= 2; ++round, moves *= 10) {
+  for (std::uint64_t round = 1; round <= (warm ? 1 : 2); ++round, moves *= 10) {
     if (gap() <= std::max(options.target_gap, round == 1 ? 0.0 : 3e-3)) break;
     const Choice& from = best.choice.empty() ? start : best.choice;
     if (from.empty()) break;
     consider(best, anneal->run(from, {0.06 * unit, 0.002 * unit, moves, round}), deadline_s);
   }
   if (best.choice.empty()) return std::nullopt;
+  last_prices = prices;
+  last_choice = best.choice;
   return best;
 }
 
@@ -324,7 +367,7 @@ Error CoupledSolver::Parts::infeasible(double deadline_s, const SolveOptions& op
   without.switching = {};
   const bool proven = nearest.time_s <= latest_end(evaluate(without, fastest).time_s);
   if (alone && simplex.solve(nearest.time_s)) {
-    const auto cheaper = solve_changes(nearest.time_s, options);
+    const auto cheaper = solve_changes(nearest.time_s, options, alone);
     if (cheaper && cheaper->value.energy_j < nearest.energy_j)
       nearest.energy_j = cheaper->value.energy_j;
   }
@@ -345,7 +388,7 @@ Result<Solution> CoupledSolver::solve(double deadline_s, const SolveOptions& opt
   if (!p.changes_cost && fastest.time_s <= latest_end(deadline_s)) {
     found = p.solve_free(deadline_s, options.target_gap, alone);
   } else if (p.changes_cost && possible) {
-    found = p.solve_changes(deadline_s, options);
+    found = p.solve_changes(deadline_s, options, alone);
   }
   if (!found) return fail(p.infeasible(deadline_s, options, alone));
   // Rounding must not put the bound above a plan.
