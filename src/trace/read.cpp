@@ -15,7 +15,9 @@ namespace ergon::trace {
 
 namespace {
 
-constexpr std::size_t kTarHeader = 512;
+// What is looked at first. As much as decoders decode at once, so that what follows is decoded in
+// place.
+constexpr std::size_t kHead = std::size_t{1} << 18U;
 constexpr std::size_t kAheadBytes = std::size_t{1} << 18U;
 constexpr std::size_t kAheadPieces = 3;
 
@@ -120,10 +122,10 @@ struct Opened {
 };
 Result<Opened> open(io::ByteSource& source) {
   Opened opened;
-  opened.head.resize(kTarHeader);
+  opened.head.resize(kHead);
   std::size_t used = 0;
-  while (used < kTarHeader) {
-    auto got = source.read(std::span(opened.head.data() + used, kTarHeader - used));
+  while (used < kHead) {
+    auto got = source.read(std::span(opened.head.data() + used, kHead - used));
     // Damage this early shows again where the rest is read.
     if (!got && got.error().code != Errc::kMalformedInput) return fail(std::move(got).error());
     if (!got || *got == 0) break;

@@ -72,8 +72,9 @@ StringId Builder::detail_text(const RawEvent& event, Family family, const Place&
     if (values[i].empty() || (kDetails[i].families & bit(family)) == 0) continue;
     const std::size_t before = scratch_.size();
     if (before > 1) scratch_.push_back(',');
-    append_quoted(scratch_, kDetails[i].key);
-    scratch_.push_back(':');
+    scratch_.push_back('"');
+    scratch_ += kDetails[i].key;  // needs no escapes
+    scratch_ += "\":";
     if (!append_compact(scratch_, values[i], repairs)) {
       scratch_.resize(before);
       skip("bad_argument", offset);

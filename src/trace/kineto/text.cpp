@@ -185,9 +185,13 @@ Repairs append_clean(std::string& out, std::string_view raw) {
 
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c);
+  if (text.find_first_of("\"\\") == std::string_view::npos) {
+    out += text;
+  } else {
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out.push_back('\\');
+      out.push_back(c);
+    }
   }
   out.push_back('"');
 }
@@ -255,8 +259,17 @@ class Compactor {
   }
   bool string() {
     const char* q = p_ + 1;
-    while (q < end_ && *q != '"') q += *q == '\\' ? 2 : 1;
+    bool plain = true;
+    while (q < end_ && *q != '"') {
+      plain = plain && *q >= 0x20 && *q != '\\';  // bytes above 0x7f count as negative
+      q += *q == '\\' ? 2 : 1;
+    }
     if (q >= end_) return false;
+    if (plain) {
+      out_.append(p_, q + 1);
+      p_ = q + 1;
+      return true;
+    }
     std::string text;
     add(repairs_, append_clean(text, {p_ + 1, static_cast<std::size_t>(q - p_ - 1)}));
     append_quoted(out_, text);
