@@ -107,6 +107,7 @@ TEST(Policy, DamageIsRefusedWithItsField) {
       {R"({"schema": "ergon.policy/1", "device": "x", "max_slowdown": null, "deadline_s": 1})",
        "predicted: missing"},
       {"[]", "document: expected an object"},
+      {with("\"gpu\": \"0\"", "\"gpu\": \"\xe7\""), "is not UTF-8"},
   };
   for (const auto& [text, says] : all) {
     const auto r = read_policy(text);

@@ -152,6 +152,9 @@ Status read_inputs(const Value& root, Policy& p) {
 }  // namespace
 
 Result<Policy> read_policy(const std::string& json_text) {
+  // Names that differ only in bytes that are no text could not be written apart.
+  if (const std::size_t good = io::valid_utf8_prefix(json_text); good != json_text.size())
+    return wrong("document", "byte " + std::to_string(good) + " is not UTF-8");
   ERGON_TRY(const Value root, io::parse_json(json_text));
   if (root.as_object() == nullptr)
     return wrong("document", "expected an object, found " + kind_of(root));
