@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -137,8 +136,11 @@ Choice CoupledSolver::Parts::dived(double deadline_s) {
       between.push_back({row, hulls.begin[row] + static_cast<std::uint32_t>(taken), cut.share});
     }
     if (between.empty()) break;
-    std::ranges::stable_sort(between, std::less<>{},
-                             [](const Between& b) { return std::min(b.share, 1 - b.share); });
+    std::ranges::sort(between, [](const Between& a, const Between& b) {
+      const double left = std::min(a.share, 1 - a.share);
+      const double right = std::min(b.share, 1 - b.share);
+      return left != right ? left < right : a.row < b.row;
+    });
     std::size_t few = std::max<std::size_t>(1, between.size() / 3);
     while (few < between.size() && between[few].share < kNothing) ++few;
     const auto settle = [&](std::size_t from, std::size_t to, double least_share) {
@@ -203,9 +205,9 @@ Solution CoupledSolver::Parts::solve_free(double deadline_s, double target_gap, 
     fill(ways, 1);
   }
   // One pack a step faster, and what that frees given to all others anew.
-  const std::uint64_t kWork = alone ? 262144 : 16384;
+  const std::uint64_t budget = alone ? 262144 : 16384;
   const std::uint64_t packs = problem.packs.size();
-  const std::uint64_t tries = std::clamp<std::uint64_t>(kWork / packs, 8, alone ? 1024 : 64);
+  const std::uint64_t tries = std::clamp<std::uint64_t>(budget / packs, 8, alone ? 1024 : 64);
   std::uint64_t state = 1;
   for (std::uint64_t k = 0; k < tries; ++k) {
     if (least <= best.lower_bound_j * (1 + std::min(target_gap, kCheapGap))) break;

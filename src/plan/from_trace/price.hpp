@@ -37,7 +37,8 @@ class NodeTimes {
   /// The same of a node that scales and was `observed` to take so long.
   [[nodiscard]] Nanos at(graph::NodeId n, Nanos observed, std::size_t clock) const {
     if (clock == table_->reference_index) return observed;
-    // To the nearest; durations and ratios are not negative.
+    // To the nearest; durations and ratios are not negative. lround() is a call for each.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     return static_cast<Nanos>(static_cast<double>(observed) * ratio(n, clock) + 0.5);
   }
   /// Joules beyond idle and active power.

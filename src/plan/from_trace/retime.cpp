@@ -71,6 +71,7 @@ std::vector<double> window_times(const graph::Graph& graph, const TracePacks& pa
     for (std::size_t i = 0; i < width; ++i) packs.window_s[clocks[i]] = to_seconds(length[i]).si();
   }
   std::vector<double> result;
+  result.reserve(packs.clocks.size());
   for (const std::size_t clock : packs.clocks) result.push_back(packs.window_s.at(clock));
   return result;
 }
