@@ -24,13 +24,15 @@ void prepare_heap() {
   // More than is left of what the loader's allocations took: now the heap gets its space.
   void* const piece = std::malloc(std::size_t{1} << 20);
   if (piece == nullptr) return;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(piece) + kLargePage - 1) / kLargePage;
+  const auto to_boundary =
+      (kLargePage - reinterpret_cast<std::uintptr_t>(piece) % kLargePage) % kLargePage;
+  char* const begin = static_cast<char*>(piece) + to_boundary;
+  const std::ptrdiff_t bytes = static_cast<char*>(sbrk(0)) - begin;
+  if (bytes > 0) {
+    madvise(begin, static_cast<std::size_t>(bytes) / kLargePage * kLargePage, MADV_HUGEPAGE);
+  }
   std::free(piece);
   mallopt(M_TOP_PAD, kOwnMapping);
-  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0)) / kLargePage;
-  if (begin < end) {
-    madvise(reinterpret_cast<void*>(begin * kLargePage), (end - begin) * kLargePage, MADV_HUGEPAGE);
-  }
 #endif
 }
 

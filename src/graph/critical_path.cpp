@@ -22,6 +22,7 @@ class Shares {
   template <class NameOf>
   std::vector<Share> take(NameOf&& name_of) {
     std::vector<Share> shares;
+    shares.reserve(times_.size());
     for (const auto& [key, time] : times_) shares.push_back({std::string(name_of(key)), time});
     std::sort(shares.begin(), shares.end(),
               [](const Share& a, const Share& b) { return a.name < b.name; });
