@@ -50,7 +50,9 @@ std::vector<std::vector<NodeId>> followers_of(const graph::Graph& graph, const W
                                               std::int32_t gpu) {
   std::vector<std::vector<NodeId>> followers(stretches.size());
   std::size_t at = 0;
-  for (NodeId n = window.first; n < graph.size(); ++n) {
+  // What follows a window without a next step is no part of it.
+  const auto last = window.next == graph::kNoNode ? window.last : static_cast<NodeId>(graph.size());
+  for (NodeId n = window.first; n < last; ++n) {
     while (at < stretches.size() && n >= stretches[at].last) ++at;
     if (graph.gpu(n) >= 0 && graph.gpu(n) != gpu) continue;
     for (std::size_t e = 0; e < graph.edge_count(n); ++e) {
@@ -147,13 +149,19 @@ class Delays {
       const Nanos observed = graph_.start(n);
       for (std::size_t i = 0; i < kLanes; ++i) late[i] = std::max(late[i], start[i] - observed);
     }
-    if (stretch.last == graph_.size()) {
+    if (window_.next == graph::kNoNode && s + 1 == stretches_.size()) {
       for (NodeId n = stretch.first; n < stretch.last; ++n) {
         const Lanes& end = lanes_.end(n);
         for (std::size_t i = 0; i < kLanes; ++i) {
           late[i] = std::max(late[i], end[i] - window_.end_ns);
         }
       }
+    }
+    for (const NodeId n : window_.tails) {
+      if (n < stretch.first || n >= stretch.last) continue;
+      const Lanes& end = lanes_.end(n);
+      const Nanos observed = graph_.start(n) + graph_.duration(n);
+      for (std::size_t i = 0; i < kLanes; ++i) late[i] = std::max(late[i], end[i] - observed);
     }
     return late;
   }

@@ -44,6 +44,23 @@ Window whole_trace(const Graph& graph) {
   return w;
 }
 
+// The last host node of each thread among the window's nodes.
+std::vector<NodeId> last_of_threads(const Graph& graph, const Window& w) {
+  std::map<const trace::Track*, NodeId> last;
+  for (NodeId n = w.first; n < w.last; ++n) {
+    if (graph::on_gpu(graph.kind(n))) continue;
+    const Nanos end = graph.start(n) + graph.duration(n);
+    const auto [at, fresh] = last.emplace(&graph.track(n), n);
+    if (!fresh && graph.start(at->second) + graph.duration(at->second) <= end) at->second = n;
+  }
+  std::vector<NodeId> nodes;
+  for (const auto& [track, n] : last) {
+    if (graph.start(n) + graph.duration(n) <= w.end_ns) nodes.push_back(n);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 bool any_gpu_work(const Graph& graph) {
   const auto counts = graph.counts();
   return counts.kernels + counts.copies + counts.memsets > 0;
@@ -96,6 +113,7 @@ Result<Window> choose_window(const graph::Graph& graph, bool whole) {
     w.end_ns = std::max(step.host.end, spans.front().end);
     w.first = graph::node_at(graph, w.begin_ns);
     w.last = graph::node_at(graph, w.end_ns);
+    w.tails = last_of_threads(graph, w);
     return w;
   }
   std::sort(lengths.begin(), lengths.end());

@@ -1,6 +1,7 @@
 // Contracts the graph of a window.
 #include "window_retimer.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace ergon::plan {
@@ -63,6 +64,8 @@ void WindowRetimer::add(const graph::Graph& graph, NodeId n, bool scales, bool l
     ++end.base;
   else
     end.lag += graph.duration(n);
+  if (std::ranges::binary_search(window_.tails, n))  // the idle tail after it moves along
+    end.lag += window_.end_ns - (graph.start(n) + graph.duration(n));
   ends_.push_back(end);
 }
 

@@ -79,6 +79,9 @@ struct Window {
   graph::NodeId next = graph::kNoNode;  ///< the operation that begins the following step, if any
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
+  /// Without a following step: the last host node of each thread. The window's end moves with
+  /// them, although an idle tail may lie between.
+  std::vector<graph::NodeId> tails = {};
   bool repeats = false;
   std::string step;       ///< name of the step; empty: the whole trace
   std::size_t steps = 0;  ///< steps found in the trace
