@@ -188,7 +188,10 @@ Result<int> plan_run(Context& context) {
   if (context.enabled("frontier") || page) {
     context.stage("walking the frontier");
     constexpr std::size_t kPoints = 24;
-    ERGON_TRY(view.frontier, plan::frontier(problem, kPoints, {.target_gap = 1e-3}));
+    const plan::SolveOptions options{.target_gap = 1e-3};
+    ERGON_TRY(view.frontier, input.job ? plan::frontier_trace(*input.job->graph, input.job->packs,
+                                                              kPoints, options)
+                                       : plan::frontier(problem, kPoints, options));
   }
   context.origin_share(input.measured ? "measured" : "modelled", 1);
   ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));

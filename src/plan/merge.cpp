@@ -141,13 +141,16 @@ Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     RankPacks& rank = ranks[r];
     const SwitchCost& cost = rank.problem.switching;
-    if (rank.problem.repeats != job.repeats || cost.time_s != job.switching.time_s ||
-        cost.energy_j != job.switching.energy_j || cost.min_run_s != job.switching.min_run_s) {
+    if (rank.problem.repeats != job.repeats) {
       return fail(Errc::kInvalidArgument,
-                  rank.name + " has another switch cost or repetition than " + ranks.front().name,
-                  "make all pack files with the same --device, --switch-latency, --switch-energy "
-                  "and --min-run");
+                  rank.name + (job.repeats ? " does not repeat, " : " repeats, unlike ") +
+                      (job.repeats ? "unlike " + ranks.front().name : ranks.front().name),
+                  "make all pack files of the same steps: --steps all for every rank, or for none");
     }
+    // The cost is derived from each rank's own power: the dearest is on the safe side.
+    job.switching.time_s = std::max(job.switching.time_s, cost.time_s);
+    job.switching.energy_j = std::max(job.switching.energy_j, cost.energy_j);
+    job.switching.min_run_s = std::max(job.switching.min_run_s, cost.min_run_s);
     placed.push_back(place(rank, static_cast<std::uint32_t>(job.packs.size())));
     const auto first_gpu = static_cast<std::uint32_t>(job.gpus.size());
     for (Gpu gpu : rank.problem.gpus) {

@@ -49,12 +49,27 @@ TEST(Merge, TheLastRankSetsThePaceAndTheOtherHasSlack) {
   EXPECT_NEAR(evaluate(job, choice).time_s, 0.018, 1e-12);
 }
 
-TEST(Merge, FilesOfDifferentSwitchCostAreRefused) {
+TEST(Merge, TheDearestChangeOfClockCounts) {
   auto a = read_rank_packs(rank_file(0.010, 0.002), "a");
   auto b = read_rank_packs(rank_file(0.010, 0.002), "b");
   ASSERT_TRUE(a && b);
-  b->problem.switching.time_s = 1;
-  EXPECT_FALSE(merge_ranks({*a, *b}).has_value());
+  a->problem.switching = {.time_s = 0.001, .energy_j = 0.7, .min_run_s = 0.1};
+  b->problem.switching = {.time_s = 0.002, .energy_j = 0.5, .min_run_s = 0.2};
+  const auto merged = merge_ranks({*a, *b});
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->problem.switching.time_s, 0.002);
+  EXPECT_EQ(merged->problem.switching.energy_j, 0.7);
+  EXPECT_EQ(merged->problem.switching.min_run_s, 0.2);
+}
+
+TEST(Merge, StepsThatRepeatAndOthersAreRefused) {
+  auto a = read_rank_packs(rank_file(0.010, 0.002), "a");
+  auto b = read_rank_packs(rank_file(0.010, 0.002), "b");
+  ASSERT_TRUE(a && b);
+  b->problem.repeats = true;
+  const auto merged = merge_ranks({*a, *b});
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_NE(merged.error().message.find("b repeats, unlike a"), std::string::npos);
 }
 
 TEST(Merge, OneFileIsLeftAsItIs) {

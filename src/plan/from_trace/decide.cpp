@@ -236,21 +236,34 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   drop_lowest_clocks(packs, best_range(packs, out.deadline_s));
   out.default_choice = default_choice(packs.problem);
 
-  // With all delays counted the plan is nearly always on the safe side.
-  ERGON_TRY(Trial best, try_share(graph, packs, 1, out.deadline_s, options));
-  double tighter = out.deadline_s;
+  // Delays are counted as far as single clocks say, and further where re-timing refuses the plan.
+  calibrate_delays(graph, packs);
+  ERGON_TRY(Trial best, try_share(graph, packs, packs.delay_share, out.deadline_s, options));
   while (best.retimed_s > limit && out.repairs < kMostTrials) {
     ++out.repairs;
-    tighter -= 1.05 * (best.retimed_s - out.deadline_s);
-    auto again = try_share(graph, packs, 1, tighter, options);
+    const double share =
+        std::max(1.01 * best.share, 1.002 * true_share(packs, best, out.default_value.time_s));
+    auto again = try_share(graph, packs, share, out.deadline_s, options);
     if (!again) break;
     best = *std::move(again);
+  }
+  // Where that does not help, the deadline is tightened. The bound stays that of the deadline.
+  const double bound_j = best.solution.lower_bound_j;
+  double tighter = out.deadline_s;
+  for (int i = 0; best.retimed_s > limit && i < kMostTrials; ++i) {
+    ++out.repairs;
+    tighter -= 1.05 * (best.retimed_s - out.deadline_s);
+    auto again = try_share(graph, packs, best.share, tighter, options);
+    if (!again) break;
+    best = *std::move(again);
+    best.solution.lower_bound_j = std::min(best.solution.lower_bound_j, bound_j);
+    best.solution.optimal = false;
   }
   // Then as few of them as the re-timed graph allows.
   // (Plans of several GPUs take long: they keep the safe side.)
   if (out.repairs == 0 && packs.problem.gpus.size() == 1) {
-    double low = 0;   // share too small: the plan misses the deadline
-    double high = 1;  // share of `best`
+    double low = 0;  // share too small: the plan misses the deadline
+    double high = best.share;
     for (int i = 0; i < kMostTrials; ++i) {
       const double planned = best.solution.value.time_s - out.default_value.time_s;
       const double real = best.retimed_s - out.default_value.time_s;
@@ -266,7 +279,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
         high = share;
       } else {
         low = share;
-        if (high - low < 0.02) break;
+        if (high - low < 0.02 * high) break;
         // Between the two.
         auto middle = try_share(graph, packs, 0.5 * (low + high), out.deadline_s, options);
         if (middle && middle->retimed_s <= limit) {
@@ -277,10 +290,10 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
         }
       }
     }
-    set_delay_share(packs, best.share);
-    best =
-        confirmed(graph, packs, std::move(best), out.default_value.time_s, out.deadline_s, options);
   }
+  set_delay_share(packs, best.share);
+  best =
+      confirmed(graph, packs, std::move(best), out.default_value.time_s, out.deadline_s, options);
   out.plan = std::move(best.solution);
   out.retimed_s = best.retimed_s;
 

@@ -20,21 +20,33 @@ double NodeTimes::dynamic_j(NodeId n, std::size_t clock) const {
 
 namespace {
 
-// Time in which any of the operations runs, within [from, to).
-double busy_seconds(const graph::Graph& graph, std::span<const NodeId> operations, Nanos from,
-                    Nanos to) {
-  Nanos busy = 0;
-  Nanos until = from;
-  for (const NodeId n : operations) {
-    const Nanos start = std::max(graph.start(n), until);
-    const NodeId last = graph.transfer(n);  // a member of a collective that waits is busy too
-    const Nanos end = std::min(graph.start(last) + graph.duration(last), to);
-    if (end > start) {
-      busy += end - start;
-      until = end;
+// Of each segment, the time in which any operation runs, those of earlier segments too: cutting
+// finer changes no sum.
+std::vector<double> busy_seconds(const graph::Graph& graph, std::span<const NodeId> operations,
+                                 std::span<const Segment> segments, Nanos window_end) {
+  std::vector<double> result;
+  Nanos until = segments.empty() ? 0 : segments.front().start_ns;
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    const Nanos to = s + 1 < segments.size() ? segments[s + 1].start_ns : window_end;
+    Nanos from = segments[s].start_ns;
+    Nanos busy = std::clamp(until, from, std::max(from, to)) - from;
+    from += busy;
+    for (const NodeId n :
+         operations.subspan(segments[s].begin, segments[s].end - segments[s].begin)) {
+      const NodeId last = graph.transfer(n);  // a member of a collective that waits polls
+      const Nanos end =
+          std::max(graph.start(n) + graph.duration(n), graph.start(last) + graph.duration(last));
+      until = std::max(until, end);
+      const Nanos start = std::max(graph.start(n), from);
+      const Nanos stop = std::min(end, to);
+      if (stop > start) {
+        busy += stop - start;
+        from = stop;
+      }
     }
+    result.push_back(to_seconds(busy).si());
   }
-  return to_seconds(busy).si();
+  return result;
 }
 
 // The nodes [first, last) that start within a segment.
@@ -240,6 +252,7 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
     }
   }
 
+  const std::vector<double> busy = busy_seconds(graph, operations, segments, window.end_ns);
   std::vector<SegmentPrice> prices(segments.size());
   for (std::size_t s = 0; s < segments.size(); ++s) {
     SegmentPrice& price = prices[s];
@@ -252,13 +265,13 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
       price.response += response_of(m, t);
       price.known_s[static_cast<std::size_t>(m.known)] += t;
     }
-    price.busy_s = busy_seconds(graph, mine, segments[s].start_ns, end);
+    price.busy_s = busy[s];
     const Costs costs = costs_of(graph, times, mine, price, table, clocks);
     for (std::size_t k = 0; k < clocks.size(); ++k) {
       const double time = length + between(anchors, late[s], table, clocks[k]);
-      const double busy = std::min(time, costs.busy_s[k]);
-      const double energy =
-          costs.dynamic_j[k] + table.active_w[clocks[k]] * busy + table.idle_w[clocks[k]] * time;
+      const double active_s = std::min(time, costs.busy_s[k]);
+      const double energy = costs.dynamic_j[k] + table.active_w[clocks[k]] * active_s +
+                            table.idle_w[clocks[k]] * time;
       price.options.push_back({table.clocks[clocks[k]].si(), time, std::max(0.0, energy)});
       if (waits(s))
         price.own_time_s.push_back(

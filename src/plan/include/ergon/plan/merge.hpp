@@ -36,8 +36,8 @@ struct Merged {
 };
 /// One problem of all ranks. A pack that waits for a collective starts no earlier than, on each
 /// rank, the end of the pack before the collective's start plus its transfer time: the shortest
-/// duration that any rank saw, that of the last to arrive. kInvalidArgument where the files differ
-/// in switch cost or repetition.
+/// duration that any rank saw, that of the last to arrive. A change costs what it costs the dearest
+/// rank. kInvalidArgument where some files repeat and others do not.
 Result<Merged> merge_ranks(std::vector<RankPacks> ranks);
 
 }  // namespace ergon::plan

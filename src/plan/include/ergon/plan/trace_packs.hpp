@@ -201,6 +201,15 @@ void drop_lowest_clocks(TracePacks& packs, std::size_t count);
 
 /// Counts `share` of each pack's delay in packs.problem.
 void set_delay_share(TracePacks& packs, double share);
+/// Counts as much of the delays as re-timing finds at single clocks: the largest share over the
+/// clocks that make the window at most 30 % longer. Plans of such packs need no graph.
+void calibrate_delays(const graph::Graph& graph, TracePacks& packs);
+
+/// As frontier(), beside what single clocks reach on the re-timed graph: no single clock lies below
+/// it, and bounds never rise with the deadline.
+Result<std::vector<FrontierPoint>> frontier_trace(const graph::Graph& graph,
+                                                  const TracePacks& packs, std::size_t points,
+                                                  const SolveOptions& options = {});
 
 /// As decide(), with every plan re-timed on the graph: packs.delay_share is set so that the plan's
 /// packs and the re-timed window agree, a plan that misses the deadline there is tightened, and the
