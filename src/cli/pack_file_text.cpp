@@ -37,6 +37,10 @@ void add_links(Value& pack, const plan::PackInfo& info) {
   }
 }
 
+Value option_value(double clock_hz, double time_s, double energy_j) {
+  return Value::object().set("clock_hz", clock_hz).set("time_s", time_s).set("energy_j", energy_j);
+}
+
 }  // namespace
 
 std::string pack_file_text(const TraceJob& job) {
@@ -64,14 +68,27 @@ std::string pack_file_text(const TraceJob& job) {
              Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
         .set("response_known", std::move(known));
     add_links((*list)[i], info);
+    if (packs.kept_back[i].empty()) continue;
+    Value kept = Value::array();
+    for (const plan::Option& o : packs.kept_back[i])
+      kept.push(option_value(o.clock_hz, o.time_s, o.energy_j));
+    (*list)[i].set("kept_back", std::move(kept));
   }
   if (!packs.collective_s.empty()) {
     Value times = Value::object();
     for (const auto& [key, seconds] : packs.collective_s) times.set(key, seconds);
     document->set("collective_s", std::move(times));
   }
+  Value singles = Value::array();
+  for (const plan::Uniform& u : plan::uniform_clocks(*job.graph, packs))
+    singles.push(option_value(u.clock_hz, u.value.time_s, u.value.energy_j));
+  document->set("single_clocks", std::move(singles));
+  bool generated = false;
+  for (const auto& table : job.tables) generated = generated || table.generated;
   document->set("source",
                 Value::object()
+                    .set("generated", generated)
+                    .set("delay_share", packs.delay_share)
                     .set("device", job.device.device.id)
                     .set("trace_clock_hz", packs.table.reference.si())
                     .set("trace_clock_origin", packs.trace_clock_assumed ? "assumed" : "measured")

@@ -2,6 +2,7 @@
 // known.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "plan_parts.hpp"
 
@@ -160,6 +161,26 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
       "; energy is modelled for " + job.device.device.name + ".");
 }
 
+// What the pack files say of where they come from.
+void add_sources(Answer& answer, const PlanView& view,
+                 std::array<double, model::kKnownKinds>& known) {
+  std::set<std::string> devices;
+  std::set<std::string> steps;
+  for (const plan::RankPacks& rank : view.ranks) {
+    for (std::size_t k = 0; k < known.size(); ++k) known[k] += rank.known_s[k];
+    if (!rank.device.empty()) devices.insert(rank.device);
+    if (!rank.step.empty()) steps.insert(rank.step);
+  }
+  if (devices.empty()) return;
+  std::string names;
+  for (const auto& device : devices) names += (names.empty() ? "" : ", ") + device;
+  answer.lines.push_back(
+      "Modelled, not measured, for " + names + " by ergon pack" +
+      (steps.size() == 1 ? " (" + *steps.begin() + ")" : std::string()) +
+      ". Packs say what re-timing says at single clocks; to have the plan itself "
+      "re-timed, plan the traces.");
+}
+
 }  // namespace
 
 Value coverage_value(const std::array<double, model::kKnownKinds>& known_s) {
@@ -276,6 +297,8 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   std::array<double, model::kKnownKinds> known{};
   if (view.measured && view.job == nullptr)
     known[static_cast<std::size_t>(model::Known::kMeasured)] = 1;
+  else if (view.job == nullptr)
+    add_sources(answer, view, known);
   answer.data.set("coverage", coverage_value(known));
   answer.tables.push_back(comparison_table(view));
   if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));

@@ -14,7 +14,8 @@ struct Input {
   std::unique_ptr<TraceJob> job;  // of traces
   plan::Problem problem;          // of pack files and measurements
   bool measured = false;
-  std::vector<std::string> sources;  // "path digest", for the policy
+  std::vector<plan::RankPacks> ranks;  // of pack files: where they come from; without the packs
+  std::vector<std::string> sources;    // "path digest", for the policy
 };
 
 Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths,
@@ -33,6 +34,10 @@ Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::s
       return fail(std::move(rank).error());
     }
     ranks.push_back(*std::move(rank));
+    plan::RankPacks origin = ranks.back();
+    origin.problem = {};
+    origin.links.clear();
+    input.ranks.push_back(std::move(origin));
   }
   ERGON_TRY(auto merged, plan::merge_ranks(std::move(ranks)));
   if (merged.uncoupled > 0) {
@@ -40,6 +45,14 @@ Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::s
         "uncoupled_collectives",
         "collectives whose other ranks are not among the pack files: their times stay as observed",
         merged.uncoupled);
+  }
+  const double together = evaluate(merged.problem, plan::default_choice(merged.problem)).time_s;
+  if (together < 0.95 * merged.longest_rank_s) {
+    context.warn("skew_between_ranks",
+                 "at default clocks the ranks together take " + time_text(together) +
+                     ", the longest of them took " + time_text(merged.longest_rank_s) +
+                     " alone: ranks that did not start together waited for one another longer than "
+                     "these packs explain, and that time is left out");
   }
   return std::move(merged.problem);
 }
@@ -78,9 +91,40 @@ Status replace_options(plan::Problem& problem, const std::vector<plan::MeasuredR
   return {};
 }
 
+// What pack files say of their traces, and flags that belong to `ergon pack`.
+void warn_of_sources(Context& context, const Input& input) {
+  const auto wanted = context.text("device");
+  std::uint64_t generated = 0;
+  std::uint64_t assumed = 0;
+  std::uint64_t others = 0;
+  for (const plan::RankPacks& rank : input.ranks) {
+    generated += rank.generated ? 1 : 0;
+    assumed += rank.trace_clock_assumed ? 1 : 0;
+    const auto device = wanted ? model::find_device(*wanted) : model::find_device(rank.device);
+    others += wanted && device && device->device.id != rank.device ? 1 : 0;
+  }
+  if (generated > 0)
+    context.warn("generated", "pack files of traces that a generator wrote", generated);
+  if (assumed > 0)
+    context.warn("trace_clock_assumed",
+                 "the clock of the traces is assumed (ergon pack --trace-clock)", assumed);
+  if (others > 0)
+    context.warn("wrong_device",
+                 "pack files are priced for the device that `ergon pack` was given, "
+                 "not for --device",
+                 others);
+  for (const char* flag : {"trace-clock", "steps"}) {
+    if (context.given(flag))
+      context.warn("no_effect", "--" + std::string(flag) +
+                                    " has no effect on pack files: give it to ergon pack");
+  }
+}
+
 Result<Input> load_input(Context& context) {
   Input input;
   const auto& paths = context.operands();
+  if (const auto device = context.text("device"))
+    ERGON_TRY_STATUS(model::find_device(*device).map([](const auto&) {}));
   ERGON_TRY(const auto rows, read_measurements(context, input));
   if (paths.empty()) {
     if (!input.measured) {
@@ -102,6 +146,7 @@ Result<Input> load_input(Context& context) {
   }
   if (pack_files > 0) {
     ERGON_TRY(input.problem, read_pack_files(context, paths, input));
+    warn_of_sources(context, input);
     if (input.measured) ERGON_TRY_STATUS(replace_options(input.problem, rows));
     override_switching(context, input.problem.switching);
     return input;
@@ -176,13 +221,16 @@ Result<int> plan_run(Context& context) {
                 .job = input.job.get(),
                 .bound = bound_of(context),
                 .frontier = {},
-                .measured = input.measured};
+                .measured = input.measured,
+                .ranks = input.ranks};
   context.stage("planning");
   const double begin = cpu_seconds();
   ERGON_TRY(const plan::Outcome outcome,
             input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound,
                                            {.target_gap = 1e-3})
-                      : plan::decide(problem, view.bound));
+            : input.ranks.size() == 1
+                ? plan::decide(input.problem, input.ranks.front().single_clocks, view.bound)
+                : plan::decide(problem, view.bound));
   view.outcome = &outcome;
   const bool page = context.wants("html");
   if (context.enabled("frontier") || page) {

@@ -1,4 +1,6 @@
 // Intervals of the answer of `plan`.
+#include <algorithm>
+
 #include "plan_parts.hpp"
 
 namespace ergon::cli {
@@ -43,17 +45,28 @@ std::string spread_text(const PlanView& view, const std::optional<plan::Spread>&
   if (!spread) return {};
   const double before = view.outcome->default_value.time_s;
   const auto slower = [&](double seconds) {
-    return percent_text(before > 0 ? std::max(0.0, seconds / before - 1) : 0);
+    const double share = before > 0 ? seconds / before - 1 : 0;
+    return percent_text(share < 1e-9 ? 0 : share);
   };
   std::string text =
-      "Modelled, not measured: with every coefficient at one end of its interval the plan needs " +
+      "Modelled, not measured: over the ends of the model's intervals (idle power, power of work, "
+      "clock response) the plan needs " +
       energy_text(spread->energy_low_j, 3) + " to " + energy_text(spread->energy_high_j, 3) +
       ", saves " + percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high) +
       " and takes " + slower(spread->time_low_s) + " to " + slower(spread->time_high_s) +
       " more time";
+  const model::ClockTable& table = view.job->packs.table;
+  double lowest = table.reference.si();
+  const plan::Choice& choice = view.outcome->plan.choice;
+  for (std::size_t i = 0; i < choice.size(); ++i)
+    lowest = std::min(lowest, view.problem->packs[i].options[choice[i]].clock_hz);
   const bool late = spread->time_high_s > view.outcome->deadline_s * (1 + 1e-9);
-  return text +
-         (late ? ": the upper end is over the bound, so measure before you rely on it." : ".");
+  text += late ? ": the upper end is over the bound, so measure before you rely on it." : ".";
+  if (lowest < 0.5 * table.reference.si()) {
+    text += " Its lowest clock, " + clock_text(lowest) +
+            ", is less than half of the trace's: times and energies are extrapolated far.";
+  }
+  return text;
 }
 
 }  // namespace ergon::cli

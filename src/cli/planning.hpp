@@ -11,6 +11,7 @@
 #include "ergon/graph.hpp"
 #include "ergon/model.hpp"
 #include "ergon/plan.hpp"
+#include "ergon/plan/merge.hpp"
 #include "ergon/plan/outcome.hpp"
 #include "ergon/plan/trace_packs.hpp"
 #include "ergon/policy.hpp"
@@ -48,6 +49,7 @@ struct PlanView {
   plan::Bound bound;
   std::vector<plan::FrontierPoint> frontier;
   bool measured = false;
+  std::span<const plan::RankPacks> ranks = {};  ///< of pack files: where they come from
 };
 Answer plan_answer(const PlanView& view, bool with_page);
 /// The shares of `coverage`; null where there is no GPU time.

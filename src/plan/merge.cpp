@@ -41,6 +41,62 @@ PackLinks links_of(const Value& pack) {
   return links;
 }
 
+std::optional<Option> option_of(const Value& v) {
+  const auto clock = number_of(v.find("clock_hz"));
+  const auto time = number_of(v.find("time_s"));
+  const auto energy = number_of(v.find("energy_j"));
+  if (!clock || !time || !energy || !(*time >= 0) || !(*energy >= 0)) return std::nullopt;
+  return Option{*clock, *time, *energy};
+}
+
+// The entries of a list that are options; others are left out.
+std::vector<Option> options_of(const Value* list) {
+  std::vector<Option> options;
+  if (list == nullptr || list->as_array() == nullptr) return options;
+  for (const Value& v : *list->as_array()) {
+    if (const auto option = option_of(v)) options.push_back(*option);
+  }
+  return options;
+}
+
+void read_single_clocks(const Value& document, RankPacks& rank) {
+  for (const Option& o : options_of(document.find("single_clocks"))) {
+    rank.single_clocks.retimed.push_back({.clock_hz = o.clock_hz,
+                                          .choice = {},
+                                          .value = {.time_s = o.time_s, .energy_j = o.energy_j}});
+  }
+  rank.single_clocks.kept_back.resize(rank.problem.packs.size());
+  const Value* packs = document.find("packs");
+  if (packs == nullptr || packs->as_array() == nullptr) return;
+  const auto& list = *packs->as_array();
+  for (std::size_t i = 0; i < std::min(list.size(), rank.problem.packs.size()); ++i)
+    rank.single_clocks.kept_back[i] = options_of(list[i].find("kept_back"));
+}
+
+void read_source(const Value& document, RankPacks& rank) {
+  const auto text = [](const Value* from, const char* key) {
+    const Value* v = from == nullptr ? nullptr : from->find(key);
+    const std::string* s = v == nullptr ? nullptr : v->as_string();
+    return s == nullptr ? std::string() : *s;
+  };
+  const Value* source = document.find("source");
+  rank.device = text(source, "device");
+  rank.step = text(source, "step");
+  if (source != nullptr) rank.trace_clock_hz = number_of(source->find("trace_clock_hz"));
+  rank.trace_clock_assumed = text(source, "trace_clock_origin") == "assumed";
+  const Value* generated = source == nullptr ? nullptr : source->find("generated");
+  rank.generated = generated != nullptr && generated->as_bool() != nullptr && *generated->as_bool();
+  const Value* packs = document.find("packs");
+  if (packs == nullptr || packs->as_array() == nullptr) return;
+  constexpr std::array<const char*, 4> kKeys = {"measured_s", "shapes_s", "class_s", "unknown_s"};
+  for (const Value& pack : *packs->as_array()) {
+    const Value* known = pack.find("response_known");
+    if (known == nullptr) continue;
+    for (std::size_t k = 0; k < kKeys.size(); ++k)
+      rank.known_s[k] += number_of(known->find(kKeys[k])).value_or(0);
+  }
+}
+
 // Where a rank's packs stand in the merged list before sorting, and where its collectives begin.
 struct Placed {
   std::vector<std::uint32_t> index;  // of each pack
@@ -114,6 +170,8 @@ Result<RankPacks> read_rank_packs(std::string_view json_text, std::string name) 
     for (std::size_t i = 0; i < std::min(list.size(), rank.links.size()); ++i)
       rank.links[i] = links_of(list[i]);
   }
+  read_single_clocks(document, rank);
+  read_source(document, rank);
   if (const Value* times = document.find("collective_s");
       times != nullptr && times->as_object() != nullptr) {
     for (const auto& [key, v] : *times->as_object()) {
@@ -135,6 +193,10 @@ Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
     return merged;
   }
 
+  for (const RankPacks& rank : ranks) {
+    const double own = evaluate(rank.problem, default_choice(rank.problem)).time_s;
+    merged.longest_rank_s = std::max(merged.longest_rank_s, own);
+  }
   std::map<std::string, double> transfer_s;
   std::map<std::string, std::set<std::size_t>> members;
   std::vector<Placed> placed;
@@ -197,7 +259,11 @@ Result<Merged> merge_ranks(std::vector<RankPacks> ranks) {
       const PackLinks& own = ranks[r].links[static_cast<std::size_t>(before)];
       Pack& pack = job.packs[placed[r].index[static_cast<std::size_t>(before)]];
       for (std::size_t k = 0; k < own.own_time_s.size() && k < pack.options.size(); ++k) {
-        pack.options[k].time_s = std::min(pack.options[k].time_s, own.own_time_s[k]);
+        // Waiting is idle time of the job, no longer part of the pack.
+        Option& option = pack.options[k];
+        const double waited = std::max(0.0, option.time_s - own.own_time_s[k]);
+        option.energy_j = std::max(0.0, option.energy_j - job.gpus[pack.gpu].idle_power_w * waited);
+        option.time_s -= waited;
       }
     }
   }

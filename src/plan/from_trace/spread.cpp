@@ -45,14 +45,14 @@ struct Priced {
   Evaluation value;
   double default_time_s = 0;
 
-  [[nodiscard]] Evaluation at(End power, End response) const {
+  [[nodiscard]] Evaluation at(End idle, End power, End response) const {
     const Sums base = sums_of(packs, clocks, End::kValue, End::kValue);
     const Sums moved = sums_of(packs, clocks, power, response);
     const double growth = value.time_s - default_time_s;
     Evaluation e = value;
     if (base.growth_s > 0) e.time_s = default_time_s + growth * moved.growth_s / base.growth_s;
     const double idle_j = std::max(0.0, value.energy_j - base.active_j - base.dynamic_j);
-    const double idle_share = of(power, packs.table.idle_low, 1, packs.table.idle_high);
+    const double idle_share = of(idle, packs.table.idle_low, 1, packs.table.idle_high);
     const double stretch = value.time_s > 0 ? e.time_s / value.time_s : 1;
     e.energy_j = idle_j * idle_share * stretch + moved.active_j + moved.dynamic_j;
     return e;
@@ -77,18 +77,19 @@ std::optional<Spread> spread_of(const TracePacks& packs, std::span<const double>
                       default_value, default_value.time_s};
   const double saved = default_value.energy_j > 0 ? 1 - value.energy_j / default_value.energy_j : 0;
   Spread s{value.time_s, value.time_s, value.energy_j, value.energy_j, saved, saved};
-  for (const End power : {End::kLow, End::kHigh}) {
-    for (const End response : {End::kLow, End::kHigh}) {
-      const Evaluation moved = plan.at(power, response);
-      const Evaluation base = before.at(power, response);
-      s.time_low_s = std::min(s.time_low_s, moved.time_s);
-      s.time_high_s = std::max(s.time_high_s, moved.time_s);
-      s.energy_low_j = std::min(s.energy_low_j, moved.energy_j);
-      s.energy_high_j = std::max(s.energy_high_j, moved.energy_j);
-      if (!(base.energy_j > 0)) continue;
-      s.saved_low = std::min(s.saved_low, 1 - moved.energy_j / base.energy_j);
-      s.saved_high = std::max(s.saved_high, 1 - moved.energy_j / base.energy_j);
-    }
+  for (int corner = 0; corner < 8; ++corner) {
+    const auto end = [corner](int bit) {
+      return (corner >> bit & 1) == 0 ? End::kLow : End::kHigh;
+    };
+    const Evaluation moved = plan.at(end(0), end(1), end(2));
+    const Evaluation base = before.at(end(0), end(1), end(2));
+    s.time_low_s = std::min(s.time_low_s, moved.time_s);
+    s.time_high_s = std::max(s.time_high_s, moved.time_s);
+    s.energy_low_j = std::min(s.energy_low_j, moved.energy_j);
+    s.energy_high_j = std::max(s.energy_high_j, moved.energy_j);
+    if (!(base.energy_j > 0)) continue;
+    s.saved_low = std::min(s.saved_low, 1 - moved.energy_j / base.energy_j);
+    s.saved_high = std::max(s.saved_high, 1 - moved.energy_j / base.energy_j);
   }
   return s;
 }

@@ -10,8 +10,10 @@
 namespace ergon::plan {
 namespace {
 
-// One thread launches `pairs` pairs of a long gemm and a short copy-like kernel, then waits.
-std::string trace_text(int pairs, const std::string& gemm = "ampere_sgemm_128x64_tn") {
+// One thread launches `pairs` pairs of a long gemm and a short copy-like kernel, then waits. The
+// short one starts `early` us before the gemm ends, then on a stream of its own.
+std::string trace_text(int pairs, const std::string& gemm = "ampere_sgemm_128x64_tn",
+                       int early = 0) {
   std::string text =
       R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA A100-SXM4-80GB"}],)"
       R"("traceEvents":[)";
@@ -24,17 +26,19 @@ std::string trace_text(int pairs, const std::string& gemm = "ampere_sgemm_128x64
           std::to_string(at) + R"(,"dur":2,"args":{"correlation":)" + std::to_string(correlation) +
           "}");
   };
-  const auto kernel = [&](const std::string& name, int correlation, int at, int length) {
-    event(R"("ph":"X","cat":"kernel","name":")" + name + R"(","pid":0,"tid":7,"ts":)" +
-          std::to_string(at) + R"(,"dur":)" + std::to_string(length) +
-          R"(,"args":{"correlation":)" + std::to_string(correlation) +
-          R"(,"device":0,"stream":7,"grid":[1024,1,1],"block":[256,1,1]})");
+  const auto kernel = [&](const std::string& name, int correlation, int at, int length,
+                          const std::string& stream = "7") {
+    event(R"("ph":"X","cat":"kernel","name":")" + name + R"(","pid":0,"tid":)" + stream +
+          R"(,"ts":)" + std::to_string(at) + R"(,"dur":)" + std::to_string(length) +
+          R"(,"args":{"correlation":)" + std::to_string(correlation) + R"(,"device":0,"stream":)" +
+          stream + R"(,"grid":[1024,1,1],"block":[256,1,1]})");
   };
   for (int i = 0; i < pairs; ++i) {
     launch(2 * i + 1, 10 * i);
     launch(2 * i + 2, 10 * i + 5);
     kernel(gemm, 2 * i + 1, 20 + 700 * i, 500);
-    kernel("vectorized_elementwise_kernel<4, CUDAFunctor_add>", 2 * i + 2, 520 + 700 * i, 200);
+    kernel("vectorized_elementwise_kernel<4, CUDAFunctor_add>", 2 * i + 2, 520 - early + 700 * i,
+           200, early > 0 ? "9" : "7");
   }
   const int end = 20 + 700 * pairs;
   event(R"("ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":1,"tid":1,"ts":)" +
@@ -120,6 +124,97 @@ TEST(TracePacks, UnknownWorkStaysAtTheTracesClock) {
     EXPECT_EQ(packs.problem.packs[i].options.front().clock_hz, packs.table.reference.si());
   }
   EXPECT_GT(kept, 0U);
+}
+
+TEST(TracePacks, AnIdleTailAfterTheLastHostWorkIsDelayedToo) {
+  // One annotated step that ends 200 us after the synchronisation of its last kernel.
+  std::string text = trace_text(4);
+  const std::string step =
+      R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":3030},)";
+  text.insert(text.find("{\"ph\""), step);
+  Job job;
+  load(job, text);
+  job.window = choose_window(*job.graph, false).value();
+  ASSERT_EQ(job.window.step, "ProfilerStep#1");
+  const TracePacks packs = packs_of(job);
+  const std::vector<double> times = window_times(*job.graph, packs);
+  const double observed = to_seconds(job.window.end_ns - job.window.begin_ns).si();
+  EXPECT_NEAR(observed, 3030e-6, 1e-9);
+  // 4 x 700 us of kernels, all on the critical path: at the next lower clock they take longer.
+  EXPECT_GT(times[times.size() - 2], observed * 1.001);
+}
+
+TEST(TracePacks, CuttingFinerChangesNoEnergy) {
+  Job job;
+  load(job, trace_text(30, "ampere_sgemm_128x64_tn", 100));
+  const TracePacks fine = packs_of(job);
+  const TracePacks coarse = packs_of(job, {.switch_latency = Seconds(0), .max_packs = 4});
+  ASSERT_GT(fine.problem.packs.size(), coarse.problem.packs.size());
+  const auto energy = [](const TracePacks& packs) {
+    return evaluate(packs.problem, default_choice(packs.problem)).energy_j;
+  };
+  EXPECT_NEAR(energy(fine), energy(coarse), 1e-9 * energy(fine));
+}
+
+TEST(TracePacks, CalibratedPacksSayWhatRetimingSays) {
+  Job job;
+  load(job, trace_text(30));
+  TracePacks packs = packs_of(job);
+  calibrate_delays(*job.graph, packs);
+  const std::vector<double> times = window_times(*job.graph, packs);
+  double most = 0;  // of the re-timed growth, what packs say beyond it
+  for (std::size_t k = 0; k + 1 < times.size(); ++k) {
+    const Choice choice(packs.problem.packs.size(), static_cast<std::uint32_t>(k));
+    const double growth = times[k] / times.back() - 1;
+    if (growth <= 0 || growth > 0.3) continue;
+    const double planned = evaluate(packs.problem, choice).time_s / times.back() - 1;
+    EXPECT_GE(planned, growth * (1 - 1e-6));  // never less than re-timing says
+    most = std::max(most, planned / growth - 1);
+  }
+  EXPECT_LT(most, 0.05);
+}
+
+TEST(TracePacks, NoSingleClockLiesBelowTheFrontier) {
+  Job job;
+  load(job, trace_text(12));
+  TracePacks packs = packs_of(job);
+  ASSERT_TRUE(decide_trace(*job.graph, packs, {.max_slowdown = 0.05, .deadline = {}}).has_value());
+  const auto line = frontier_trace(*job.graph, packs, 20).value();
+  ASSERT_GE(line.size(), 20U);
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    EXPECT_LE(line[i].solution.lower_bound_j, line[i].solution.value.energy_j);
+    if (i == 0) continue;
+    EXPECT_GE(line[i].deadline_s, line[i - 1].deadline_s);
+    EXPECT_LE(line[i].solution.value.energy_j, line[i - 1].solution.value.energy_j);
+    EXPECT_LE(line[i].solution.lower_bound_j, line[i - 1].solution.lower_bound_j);
+  }
+  for (const Uniform& uniform : uniform_clocks(*job.graph, packs)) {
+    for (const FrontierPoint& p : line) {
+      if (p.deadline_s < uniform.value.time_s) continue;
+      EXPECT_LE(p.solution.value.energy_j, uniform.value.energy_j * (1 + 1e-12));
+      break;
+    }
+  }
+}
+
+TEST(SingleClocks, OfAPackFileWinWhereTheyAreBetter) {
+  // Packs say that the low clock takes 30 % more time; re-timing says 1 %.
+  Problem problem;
+  problem.gpus = {{.id = "0", .idle_power_w = 50}};
+  problem.packs = {{.id = "a", .gpu = 0, .after = {}, .options = {{1e9, 1.3, 80}, {2e9, 1.0, 100}}},
+                   {.id = "b", .gpu = 0, .after = {}, .options = {{2e9, 1.0, 100}}}};
+  SingleClocks single;
+  single.retimed = {{.clock_hz = 1e9, .choice = {}, .value = {.time_s = 2.02, .energy_j = 160}}};
+  single.kept_back = {{}, {{1e9, 1.3, 80}, {2e9, 1.0, 100}}};
+  const Bound bound{.max_slowdown = 0.03, .deadline = {}};
+  Problem plain = problem;
+  EXPECT_EQ(decide(plain, bound)->plan.value.energy_j, 200);
+  const auto out = decide(problem, single, bound);
+  ASSERT_TRUE(out.has_value());
+  EXPECT_TRUE(out->uniform_is_best);
+  EXPECT_EQ(out->plan.value.energy_j, 160);
+  EXPECT_LE(out->plan.lower_bound_j, 160);
+  EXPECT_EQ(single_clock(problem, out->plan.choice), 1e9);
 }
 
 std::vector<double> clocks_of(const TracePacks& packs, const Choice& choice) {

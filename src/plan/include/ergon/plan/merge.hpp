@@ -1,13 +1,16 @@
 // The reduce step of many ranks: pack files become one problem, coupled by the collectives they
 // share.
 #pragma once
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ergon/base.hpp"
 #include "ergon/plan.hpp"
+#include "ergon/plan/outcome.hpp"
 
 namespace ergon::plan {
 
@@ -25,14 +28,22 @@ struct RankPacks {
   Problem problem;
   std::vector<PackLinks> links;                ///< as problem.packs
   std::map<std::string, double> collective_s;  ///< observed duration of each collective here
+  SingleClocks single_clocks = {};
+  /// Where the packs come from; empty: the file does not say.
+  std::string device = {}, step = {};
+  std::optional<double> trace_clock_hz = {};
+  bool trace_clock_assumed = false;
+  bool generated = false;              ///< the trace was written by a generator
+  std::array<double, 4> known_s = {};  ///< GPU time by how the response is known (model::Known)
 };
-/// As read_packs(); a file without the further fields has no links.
+/// As read_packs(); a file without the further fields has no links and no source.
 Result<RankPacks> read_rank_packs(std::string_view json_text, std::string name);
 
 struct Merged {
   Problem problem;
   std::size_t coupled = 0;    ///< collectives that two or more ranks share
   std::size_t uncoupled = 0;  ///< collectives of which the other ranks are not there
+  double longest_rank_s = 0;  ///< at default clocks, alone: with its recorded waiting for others
 };
 /// One problem of all ranks. A pack that waits for a collective starts no earlier than, on each
 /// rank, the end of the pack before the collective's start plus its transfer time: the shortest

@@ -30,4 +30,17 @@ struct Outcome {
 Result<Outcome> decide(const Problem& problem, const Bound& bound,
                        const SolveOptions& options = {});
 
+/// What a pack file of a trace says of single clocks: re-timed on the graph, so better known than
+/// the packs' sum.
+struct SingleClocks {
+  std::vector<Uniform> retimed;  ///< choices are not filled
+  /// Of packs that are kept at the trace's clock (unknown response): options at every clock, for
+  /// clocks that are the same for every pack; empty for the others. As problem.packs.
+  std::vector<std::vector<Option>> kept_back;
+};
+/// As decide(), with the single clocks of `single`. Where one of them wins, `problem` offers the
+/// kept-back options afterwards and the bound holds for that.
+Result<Outcome> decide(Problem& problem, const SingleClocks& single, const Bound& bound,
+                       const SolveOptions& options = {});
+
 }  // namespace ergon::plan

@@ -184,10 +184,10 @@ struct Spread {
   double energy_low_j = 0, energy_high_j = 0;
   double saved_low = 0, saved_high = 0;  ///< share of the default's energy
 };
-/// Every coefficient of the device, and every share of time that follows the clock, at the same end
-/// of its interval: errors of a model are common to its kernels and do not cancel. The ends are
-/// those of the four combinations (power low or high, clock response low or high). `clocks_hz`: of
-/// each pack. nullopt where responses are measured.
+/// Errors of a model are common to its kernels and do not cancel: idle power, the power of work,
+/// and the share of time that follows the clock each stand at one end of their interval for all
+/// kernels. The ends are those of the eight combinations. `clocks_hz`: of each pack. nullopt where
+/// responses are measured.
 std::optional<Spread> spread_of(const TracePacks& packs, std::span<const double> clocks_hz,
                                 const Evaluation& value, const Evaluation& default_value);
 
