@@ -28,6 +28,7 @@ struct Flag {
   std::string example = {};  ///< a value, as it would be typed; needed where it is not plain
   bool repeatable = false;
   std::vector<std::string> choices = {};
+  std::vector<std::string> suggestions = {};  ///< offered by completion; others are allowed
   std::int64_t minimum = std::numeric_limits<std::int64_t>::min();  ///< of whole numbers
 };
 
@@ -39,6 +40,7 @@ struct Operand {
   bool many = false;
   bool path = false;  ///< completed as a file
   std::vector<std::string> choices = {};
+  std::vector<std::string> suggestions = {};  ///< offered by completion; others are allowed
 };
 
 struct Example {

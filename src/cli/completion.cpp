@@ -32,13 +32,27 @@ std::string case_pattern(const Flag& flag) {
          flag.name;
 }
 
-std::vector<std::string> operand_choices(const Command& command) {
+// What the operand is completed with; "ergon man" takes commands.
+std::vector<std::string> words_of(const Command& command, const Operand& operand) {
+  std::vector<std::string> words = operand.choices;
+  words.insert(words.end(), operand.suggestions.begin(), operand.suggestions.end());
   if (command.name == "man") {
-    std::vector<std::string> names;
-    for (const Command* other : commands()) names.push_back(other->name);
-    return names;
+    for (const Command* other : commands()) words.push_back(other->name);
   }
-  return command.operands.empty() ? std::vector<std::string>{} : command.operands[0].choices;
+  return words;
+}
+
+std::vector<std::string> operand_choices(const Command& command) {
+  std::vector<std::string> words;
+  for (const Operand& operand : command.operands) {
+    const auto more = words_of(command, operand);
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  return words;
+}
+
+std::vector<std::string> value_words(const Flag& flag) {
+  return has_choices(flag) ? flag.choices : flag.suggestions;
 }
 
 bool takes_paths(const Command& command) {
@@ -80,8 +94,8 @@ std::string bash_completion() {
       flags.push_back("--" + flag->name);
       if (flag->kind == Kind::kSwitch) continue;
       values += "        " + case_pattern(*flag) + ") ";
-      if (has_choices(*flag)) {
-        values += "COMPREPLY=($(compgen -W " + quoted(join(flag->choices, " ")) +
+      if (!value_words(*flag).empty()) {
+        values += "COMPREPLY=($(compgen -W " + quoted(join(value_words(*flag), " ")) +
                   " -- \"$word\")); return ;;\n";
       } else if (flag->kind == Kind::kPath) {
         values += "COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
@@ -124,7 +138,7 @@ std::string zsh_completion() {
   const auto action = [&plain](const Flag& flag) -> std::string {
     if (flag.kind == Kind::kSwitch) return "";
     std::string text = ":" + plain(flag.value) + ":";
-    if (has_choices(flag)) return text + "(" + join(flag.choices, " ") + ")";
+    if (!value_words(flag).empty()) return text + "(" + join(value_words(flag), " ") + ")";
     if (flag.kind == Kind::kPath) return text + "_files";
     return text + " ";
   };
@@ -160,9 +174,12 @@ std::string zsh_completion() {
         out.append(",--").append(flag->name).append("}").append(rest).append(" \\\n");
       }
     }
-    const auto choices = operand_choices(*command);
-    if (!choices.empty())
-      out += "            " + quoted("1:argument:(" + join(choices, " ") + ")") + " \\\n";
+    for (std::size_t i = 0; i < command->operands.size(); ++i) {
+      const auto words = words_of(*command, command->operands[i]);
+      if (!words.empty())
+        out += "            " +
+               quoted(std::to_string(i + 1) + ":argument:(" + join(words, " ") + ")") + " \\\n";
+    }
     out +=
         takes_paths(*command) ? "            '*:file:_files' ;;\n" : "            && return ;;\n";
   }
@@ -185,8 +202,8 @@ std::string fish_completion() {
     for (const Flag* flag : all_flags(*command)) {
       out += when + (flag->letter == 0 ? std::string() : std::string(" -s ") + flag->letter) +
              " -l " + flag->name;
-      if (has_choices(*flag)) {
-        out += " -x -a " + quoted(join(flag->choices, " "));
+      if (!value_words(*flag).empty()) {
+        out += " -x -a " + quoted(join(value_words(*flag), " "));
       } else if (flag->kind == Kind::kPath) {
         out += " -r -F";
       } else if (flag->kind != Kind::kSwitch) {

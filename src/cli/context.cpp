@@ -155,7 +155,14 @@ void Context::warn(std::string code, std::string message, std::uint64_t count) {
 }
 
 void Context::skipped(std::string reason, std::uint64_t count) {
-  if (count > 0) envelope_.skipped.emplace_back(std::move(reason), count);
+  if (count == 0) return;
+  for (auto& [known, sum] : envelope_.skipped) {  // of several files
+    if (known == reason) {
+      sum += count;
+      return;
+    }
+  }
+  envelope_.skipped.emplace_back(std::move(reason), count);
 }
 
 void Context::origin_share(std::string origin, double share) {

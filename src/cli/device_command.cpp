@@ -148,7 +148,18 @@ Result<int> show_device(Context& context) {
       .set("default_clock_hz", d.default_clock.si())
       .set("clocks_hz", std::move(clocks))
       .set("figures", std::move(figures.data));
+  Table sources{
+      .title = "Sources",
+      .columns = {{.title = "source", .numeric = false}, {.title = "citation", .numeric = false}},
+      .rows = {}};
+  Value cited = Value::object();
+  for (const auto& [key, citation] : d.sources) {
+    sources.rows.push_back({key, citation});
+    cited.set(key, citation);
+  }
+  answer.data.set("sources", std::move(cited));
   answer.tables.push_back(std::move(figures.table));
+  if (!sources.rows.empty()) answer.tables.push_back(std::move(sources));
   ERGON_TRY_STATUS(context.emit(answer));
   return 0;
 }
@@ -213,7 +224,8 @@ const Command& device_command() {
                     .help = "a device (show) or device files (check)",
                     .required = false,
                     .many = true,
-                    .path = true}},
+                    .path = true,
+                    .suggestions = model::device_ids()}},
       .examples = {{"ergon device list", "every device that is known"},
                    {"ergon device show a100", "one device, each figure with its origin"},
                    {"ergon device check my-gpu.json", "is this a valid device file?"}},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ergon/report/page.hpp"
+#include "graph_parts.hpp"
 #include "page_data.hpp"
 #include "planning.hpp"
 
@@ -13,8 +14,6 @@ namespace {
 
 using graph::Graph;
 using graph::NodeId;
-
-double seconds(Nanos ns) { return to_seconds(ns).si(); }
 
 Value counts_value(const graph::Counts& c, std::size_t steps) {
   Value v = Value::object();
@@ -51,13 +50,6 @@ Value shares(const std::vector<graph::Share>& list, const char* key, std::size_t
   return v;
 }
 
-// For tables: the middle of a long name is left out. The JSON has it all.
-std::string shortened(std::string_view name) {
-  constexpr std::size_t kMost = 90;
-  if (name.size() <= kMost) return std::string(name);
-  return std::string(name.substr(0, 60)) + "..." + std::string(name.substr(name.size() - 27));
-}
-
 Table share_table(std::string title, const char* what, const std::vector<graph::Share>& list,
                   Nanos span, std::size_t top) {
   Table t{.title = std::move(title),
@@ -66,12 +58,9 @@ Table share_table(std::string title, const char* what, const std::vector<graph::
                       {.title = "share", .unit = "%", .significant = 3}},
           .rows = {}};
   for (std::size_t i = 0; i < std::min(list.size(), top); ++i) {
-    t.rows.push_back(
-        {shortened(list[i].name), 1e3 * seconds(list[i].time_ns),
-         span > 0 ? Value(100.0 * static_cast<double>(list[i].time_ns) / static_cast<double>(span))
-                  : Value()});
+    t.rows.push_back({list[i].name, ms(list[i].time_ns), percent_of(list[i].time_ns, span)});
   }
-  if (list.size() > top) t.note = std::to_string(list.size() - top) + " more; --top shows them";
+  say_left_out(t, list.size(), top);
   return t;
 }
 
@@ -95,117 +84,51 @@ Value edges_value(const std::vector<graph::RuleCount>& rules, EdgeTotals& totals
   return list;
 }
 
-Value optional_gpu(const Graph& graph, NodeId n) {
-  const std::int32_t gpu = graph.gpu(n);
-  return gpu < 0 ? Value() : Value(std::int64_t{gpu});
+std::string counts_text(const graph::Counts& c) {
+  return counted(c.kernels, "kernel") + ", " + counted(c.copies, "copy", "copies") + ", " +
+         counted(c.memsets, "memset") + ", " + counted(c.api_calls, "API call") + " and " +
+         counted(c.host_ops, "host operation") + " on " + counted(c.gpus, "GPU") + ", " +
+         counted(c.streams, "stream");
 }
 
-void add_slack(Answer& answer, const Graph& graph, const graph::Timing& timed,
-               const GraphRequest& request) {
-  const graph::Slack slack = graph::slack(timed, request.slack_end);
-  std::vector<NodeId> order;
-  for (NodeId n = 0; n < graph.size(); ++n) {
-    if (graph.duration(n) > 0 || graph::on_gpu(graph.kind(n))) order.push_back(n);
-  }
-  // The longest first: that is where slack is worth most.
-  const std::size_t shown = std::min(order.size(), request.top);
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                    [&](NodeId a, NodeId b) {
-                      const bool ga = graph::on_gpu(graph.kind(a));
-                      const bool gb = graph::on_gpu(graph.kind(b));
-                      if (ga != gb) return ga;
-                      if (graph.duration(a) != graph.duration(b))
-                        return graph.duration(a) > graph.duration(b);
-                      return a < b;
-                    });
+std::string steps_text(const GraphRequest& request) {
+  const std::string found = counted(request.steps, "step") + " found";
+  if (!request.step_name.empty()) return found + ", " + request.step_name + " shown.";
+  if (request.steps < 2) return found + ".";
+  return found + ", all shown ('plan' takes one of them: --steps auto).";
+}
+
+// The GPUs by the number that the answer gives them.
+Value gpus_value(const Graph& graph) {
   Value list = Value::array();
-  Table table{.title = "Slack",
-              .columns = {{.title = "node"},
-                          {.title = "name", .numeric = false},
-                          {.title = "gpu"},
-                          {.title = "duration", .unit = "us"},
-                          {.title = "total slack", .unit = "us"},
-                          {.title = "free slack", .unit = "us"}},
-              .rows = {}};
-  for (std::size_t i = 0; i < shown; ++i) {
-    const NodeId n = order[i];
-    const bool gpu = graph::on_gpu(graph.kind(n));
-    const std::int64_t stream = gpu ? graph.track(n).stream : -1;
+  for (std::size_t g = 0; g < graph.gpus().size(); ++g) {
+    const graph::Gpu& gpu = graph.gpus()[g];
     list.push(Value::object()
-                  .set("id", std::uint64_t{n})
-                  .set("name", graph.name(n))
-                  .set("gpu", optional_gpu(graph, n))
-                  .set("stream", stream < 0 ? Value() : Value(stream))
-                  .set("start_ns", timed.start(n))
-                  .set("duration_ns", timed.duration(n))
-                  .set("total_slack_ns", slack.total_ns[n])
-                  .set("free_slack_ns", slack.free_ns[n]));
-    table.rows.push_back({std::uint64_t{n}, shortened(graph.name(n)), optional_gpu(graph, n),
-                          1e6 * seconds(timed.duration(n)), 1e6 * seconds(slack.total_ns[n]),
-                          1e6 * seconds(slack.free_ns[n])});
+                  .set("gpu", gpu_number(graph, static_cast<std::int32_t>(g)))
+                  .set("rank", std::uint64_t{gpu.table})
+                  .set("device", std::int64_t{gpu.device})
+                  .set("name", gpu.name.empty() ? Value() : Value(gpu.name)));
   }
-  if (order.size() > shown)
-    table.note = std::to_string(order.size() - shown) + " more nodes; --top shows them";
-  answer.data.set("slack", std::move(list));
-  answer.tables.push_back(std::move(table));
+  return list;
 }
 
-void add_idle(Answer& answer, const graph::Timing& timed) {
-  Value list = Value::array();
-  Table table{.title = "Idle GPU time, by what it waited for",
-              .columns = {{.title = "gpu"},
-                          {.title = "cause", .numeric = false},
-                          {.title = "time", .unit = "ms"},
-                          {.title = "gaps"}},
-              .rows = {}};
-  for (const auto& gap : graph::idle_gaps(timed)) {
-    list.push(Value::object()
-                  .set("gpu", std::int64_t{gap.gpu})
-                  .set("cause", gap.cause)
-                  .set("time_s", seconds(gap.time_ns))
-                  .set("count", gap.count));
-    table.rows.push_back({std::int64_t{gap.gpu}, gap.cause, 1e3 * seconds(gap.time_ns), gap.count});
-  }
-  answer.data.set("idle", std::move(list));
-  answer.tables.push_back(std::move(table));
-}
-
-bool add_replay(Answer& answer, const Graph& graph) {
-  const graph::Replay replay = graph::check_replay(graph);
-  answer.data.set("replay",
-                  Value::object()
-                      .set("max_difference_ns", replay.max_difference_ns)
-                      .set("nodes", replay.nodes)
-                      .set("unexplained_share", replay.unexplained_share)
-                      .set("residual_ns_total", replay.residual_ns_total)
-                      .set("response", replay.response ? Value(*replay.response) : Value())
-                      .set("gpu_busy_s", seconds(replay.gpu_busy_ns)));
-  std::string line = "Replay: " + std::to_string(replay.max_difference_ns) +
-                     " ns largest difference over " + std::to_string(replay.nodes) + " nodes; " +
-                     percent_text(replay.unexplained_share) +
-                     " of the kernels start without a rule that explains it";
-  if (replay.response)
-    line += "; kernels twice as long lengthen the span by " + percent_text(*replay.response) +
-            " of the GPU-busy time";
-  answer.lines.push_back(line + ".");
-  return replay.max_difference_ns == 0;
-}
-
-std::uint64_t add_what_if(Answer& answer, const Graph& graph, const GraphRequest& request,
-                          Nanos span) {
-  graph::Retimer timed(graph);
-  std::uint64_t matches = 0;
-  for (const auto& rule : request.what_if) matches += rule.apply(graph, timed.durations());
-  const Nanos changed = timed.run();
-  answer.data.set("what_if", Value::object()
-                                 .set("span_s", seconds(changed))
-                                 .set("change_s", seconds(changed - span))
-                                 .set("matched", matches));
-  answer.lines.push_back("What if: the span becomes " + time_text(seconds(changed)) + " (" +
-                         (changed >= span ? "+" : "-") +
-                         time_text(std::abs(seconds(changed - span))) + "); " +
-                         std::to_string(matches) + " nodes changed.");
-  return matches;
+report::Page page_of(const Graph& graph, const graph::CriticalPath& path,
+                     const EdgeTotals& totals) {
+  report::Page page;
+  page.figures = {{"span", ms(path.span_ns), "ms", "first start to last end"},
+                  {"work on the critical path", ms(path.work_ns), "ms", "operations run"},
+                  {"latency", ms(path.latency_ns), "ms", "launch and return"},
+                  {"host gaps", ms(path.host_gap_ns), "ms", "the host does nothing recorded"},
+                  {"unexplained", ms(path.unexplained_ns), "ms", "delay that no edge explains"}};
+  page.timeline = graph_timeline(graph);
+  add_path_lane(graph, path, *page.timeline);
+  page.coverage.push_back({"Dependency edges",
+                           "edges of the graph",
+                           {{"recorded", static_cast<double>(totals.recorded)},
+                            {"inferred", static_cast<double>(totals.inferred)},
+                            {"assumed", static_cast<double>(totals.assumed)}}});
+  page.kernels = kernel_rows(graph);
+  return page;
 }
 
 }  // namespace
@@ -224,15 +147,10 @@ GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
   answer.headline = "The critical path lasts " + time_text(span) + ": " + part(path.work_ns) +
                     " work, " + part(path.latency_ns) + " latency, " + part(path.host_gap_ns) +
                     " host gaps, " + part(path.unexplained_ns) + " unexplained.";
-  answer.lines.push_back(
-      std::to_string(counts.kernels) + " kernels, " + std::to_string(counts.copies) + " copies, " +
-      std::to_string(counts.memsets) + " memsets, " + std::to_string(counts.api_calls) +
-      " API calls and " + std::to_string(counts.host_ops) + " host operations on " +
-      std::to_string(counts.gpus) + " GPUs, " + std::to_string(counts.streams) + " streams; " +
-      std::to_string(request.steps) + " steps found" +
-      (request.step_name.empty() ? "." : ", " + request.step_name + " shown."));
+  answer.lines.push_back(counts_text(counts) + "; " + steps_text(request));
 
   answer.data.set("counts", counts_value(counts, request.steps));
+  answer.data.set("gpus", gpus_value(graph));
   answer.data.set("step", request.step_name.empty() ? Value() : Value(request.step_name));
   answer.data.set("span_s", span);
   Value critical = Value::object();
@@ -259,38 +177,27 @@ GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
   answer.data.set(
       "anchors",
       Value::object().set("nodes", anchors).set("critical_path_s", seconds(path.anchor_ns)));
-  answer.lines.push_back(std::to_string(totals.recorded) + " edges recorded, " +
+  answer.lines.push_back(counted(totals.recorded, "edge") + " recorded, " +
                          std::to_string(totals.inferred) + " inferred, " +
-                         std::to_string(totals.assumed) + " assumed; " + std::to_string(anchors) +
-                         " anchors.");
+                         std::to_string(totals.assumed) + " assumed; " +
+                         counted(anchors, "anchor") + ".");
+  answer.lines.emplace_back(
+      "Words: 'ergon explain critical-path' (work, latency, host gap, unexplained), 'idle', "
+      "'anchor', 'coverage', 'slack'.");
 
-  const std::size_t rows = std::min<std::size_t>(request.top, 12);
+  // The path tables are as recorded, also where --what-if changes it.
+  const std::size_t rows = request.top_given ? request.top : 12;
+  const std::string of = request.what_if.empty() ? "Critical path" : "Critical path as recorded,";
+  if (!request.what_if.empty()) result.what_if_matches = add_what_if(answer, graph, request, path);
+  answer.tables.push_back(share_table(of + " by kind", "kind", path.by_kind, path.span_ns, rows));
   answer.tables.push_back(
-      share_table("Critical path by kind", "kind", path.by_kind, path.span_ns, rows));
+      share_table(of + " by kernel", "kernel", path.by_kernel, path.span_ns, rows));
   answer.tables.push_back(
-      share_table("Critical path by kernel", "kernel", path.by_kernel, path.span_ns, rows));
-  answer.tables.push_back(
-      share_table("Critical path by operator", "operator", path.by_operator, path.span_ns, rows));
-  add_idle(answer, timed);
+      share_table(of + " by operator", "operator", path.by_operator, path.span_ns, rows));
+  add_idle(answer, timed, path.span_ns);
   if (request.slack) add_slack(answer, graph, timed, request);
   if (request.check_replay) result.replay_exact = add_replay(answer, graph);
-  if (!request.what_if.empty())
-    result.what_if_matches = add_what_if(answer, graph, request, path.span_ns);
-  if (request.with_page) {
-    report::Page page;
-    page.figures = {
-        {"span", span, "s", "first start to last end"},
-        {"work on the critical path", seconds(path.work_ns), "s", ""},
-        {"unexplained", seconds(path.unexplained_ns), "s", "delay that no edge explains"}};
-    page.timeline = graph_timeline(graph);
-    page.coverage.push_back({"Dependency edges",
-                             "edges of the graph",
-                             {{"recorded", static_cast<double>(totals.recorded)},
-                              {"inferred", static_cast<double>(totals.inferred)},
-                              {"assumed", static_cast<double>(totals.assumed)}}});
-    page.kernels = kernel_rows(graph);
-    answer.page = report::to_value(page);
-  }
+  if (request.with_page) answer.page = report::to_value(page_of(graph, path, totals));
   return result;
 }
 

@@ -14,6 +14,8 @@ struct GraphRequest {
   bool check_replay = false;
   std::vector<graph::WhatIf> what_if;
   std::size_t top = 50;
+  bool top_given = false;      ///< by the user: the tables for people are as long too
+  bool what_if_host = false;   ///< a rule of --what-if names host operations
   std::size_t steps = 0;       ///< steps found in the whole trace
   std::string step_name = {};  ///< the selected step; empty: everything
   std::optional<Nanos> slack_end = {};

@@ -1,10 +1,12 @@
 // ergon graph: the execution graph of traces: critical path, slack, idle gaps, what-if.
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "context.hpp"
 #include "graph_answer.hpp"
 #include "perfetto_export.hpp"
+#include "planning.hpp"
 #include "registry.hpp"
 #include "trace_input.hpp"
 
@@ -38,25 +40,83 @@ Result<graph::TimeRange> range_of_step(const std::vector<graph::Step>& steps,
   return *range;
 }
 
+// The device of that number, if any GPU work of the traces is on it.
+Result<std::int32_t> known_device(const std::vector<trace::EventTable>& tables,
+                                  std::int64_t wanted) {
+  std::set<std::int32_t> devices;
+  for (const auto& table : tables) {
+    std::vector<bool> used(table.tracks.size(), false);
+    for (trace::EventId e = 0; e < table.size(); ++e) used[table.track[e]] = true;
+    for (std::size_t t = 0; t < used.size(); ++t) {
+      if (used[t] && table.tracks[t].gpu) devices.insert(table.tracks[t].device);
+    }
+  }
+  if (wanted <= std::numeric_limits<std::int32_t>::max() &&
+      devices.contains(static_cast<std::int32_t>(wanted)))
+    return static_cast<std::int32_t>(wanted);
+  std::string known;
+  for (const auto device : devices) known += (known.empty() ? "" : ", ") + std::to_string(device);
+  return fail(Errc::kInvalidArgument, "no work of GPU " + std::to_string(wanted) + " in the trace",
+              known.empty() ? "the trace has no GPU work" : "--gpu takes one of: " + known);
+}
+
+// Ranks of one job run at the same time: traces far apart are of different runs, and the path
+// between them is all waiting.
+void warn_of_gaps(Context& context, const std::vector<trace::EventTable>& tables) {
+  std::vector<std::pair<Nanos, Nanos>> spans;
+  for (const auto& table : tables) {
+    if (table.size() == 0) continue;
+    Nanos begin = std::numeric_limits<Nanos>::max();
+    Nanos end = std::numeric_limits<Nanos>::min();
+    for (trace::EventId e = 0; e < table.size(); ++e) {
+      begin = std::min(begin, table.start_ns[e]);
+      end = std::max(end, table.start_ns[e] + table.duration_ns[e]);
+    }
+    spans.emplace_back(table.base_ns + begin, table.base_ns + end);
+  }
+  std::sort(spans.begin(), spans.end());
+  std::uint64_t apart = 0;
+  Nanos until = spans.empty() ? 0 : spans.front().second;
+  Nanos widest = 0;
+  for (const auto& [begin, end] : spans) {
+    if (begin > until) {
+      ++apart;
+      widest = std::max(widest, begin - until);
+    }
+    until = std::max(until, end);
+  }
+  if (apart == 0) return;
+  context.warn("clocks_do_not_overlap",
+               "the traces do not overlap in time (up to " + time_text(to_seconds(widest).si()) +
+                   " between them): they are of different runs, or their clocks differ; the path "
+                   "between them is unexplained",
+               apart);
+}
+
 Result<int> graph_run(Context& context) {
   const double begin = cpu_seconds();
   trace::ReadTimings reading;
   ERGON_TRY(const auto tables, read_tables(context, context.operands(), &reading));
   const double read_s = cpu_seconds() - begin;
   const auto pointers = pointers_to(tables);
+  if (tables.size() > 1) warn_of_gaps(context, tables);
 
   GraphRequest request{.slack = context.enabled("slack"),
                        .check_replay = context.enabled("check-replay"),
                        .what_if = {},
                        .top = static_cast<std::size_t>(context.integer("top").value_or(50)),
+                       .top_given = context.given("top"),
                        .with_page = context.wants("html")};
   for (const auto& rule : context.texts("what-if")) {
     ERGON_TRY(auto parsed, graph::WhatIf::parse(rule));
     request.what_if.push_back(std::move(parsed));
+    request.what_if_host = request.what_if_host || rule.starts_with("host");
   }
   context.stage("building the graph");
   graph::BuildOptions options;
-  if (const auto gpu = context.integer("gpu")) options.device = static_cast<std::int32_t>(*gpu);
+  if (const auto gpu = context.integer("gpu")) {
+    ERGON_TRY(options.device, known_device(tables, *gpu));
+  }
   if (const auto range = context.time_range("time-range")) {
     options.range = graph::TimeRange{range->begin.value_or(0),
                                      range->end.value_or(std::numeric_limits<Nanos>::max())};
@@ -126,14 +186,15 @@ const Command& graph_command() {
       .summary = "execution graph of a trace: critical path, slack, what-if",
       .description =
           "Builds the dependency graph of one or more trace files (the ranks of one job), re-times "
-          "it, and "
-          "says where the time goes. Each edge is recorded, inferred or assumed, and the answer "
-          "counts them. "
-          "With --check-replay the exit status is 1 where re-timing with all factors 1 does not "
-          "give the "
-          "trace back to the nanosecond.",
+          "it, and says where the time goes. Each edge is recorded, inferred or assumed, and the "
+          "answer counts them. Without --steps it covers the whole trace, while 'ergon plan' "
+          "takes one repeating step. GPUs have the trace's device numbers where one trace is "
+          "given, else numbers of their own over all ranks. With --check-replay the exit status "
+          "is 1 where re-timing with all factors 1 does not give the trace back to the "
+          "nanosecond.",
       .operands = {{.name = "FILE",
-                    .help = "a trace (Kineto JSON, plain, .gz or .zst); '-' is stdin",
+                    .help = "traces of one job, one or more ranks (Kineto JSON, plain, .gz, .zst, "
+                            "or .tar.gz of ranks); '-' is stdin",
                     .many = true,
                     .path = true}},
       .flags =
@@ -142,14 +203,14 @@ const Command& graph_command() {
               {.name = "top",
                .kind = Kind::kInteger,
                .value = "N",
-               .help = "rows of the lists that are shown",
+               .help = "rows of each list (tables of the path show 12 without it)",
                .default_text = "50",
                .minimum = 1},
               {.name = "what-if",
                .kind = Kind::kText,
                .value = "RULE",
-               .help =
-                   "re-time with changed durations: SUBJECT=~REGEX:xFACTOR; kernel, copy or host",
+               .help = "re-time with kernel=~, copy=~ or host=~REGEX, then :xFACTOR, :+10us or "
+                       ":-1ms",
                .example = "kernel=~gemm:x0.5",
                .repeatable = true},
               {.name = "check-replay",
@@ -184,6 +245,8 @@ const Command& graph_command() {
                     "what could run slower at no cost"},
                    {"ergon graph trace.json --what-if 'kernel=~gemm:x0.5'",
                     "if every GEMM took half as long"},
+                   {"ergon graph trace.json --what-if 'host=~aten::copy_:-10us'",
+                    "each copy operator 10 us less on the host"},
                    {"ergon graph trace.json --check-replay -f json",
                     "0 ns difference, node by node"},
                    {"ergon graph trace.json --export perfetto:path.json",

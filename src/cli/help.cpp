@@ -134,10 +134,17 @@ std::string usage_line(const Command& command) {
   return line;
 }
 
+std::string general_usage() {
+  const bool wraps = std::ranges::any_of(
+      commands(), [](const Command* command) { return command->wraps_program; });
+  return std::string("ergon <command> [flags] [ARGS]") + (wraps ? " [-- PROGRAM ARGS...]" : "");
+}
+
 std::string command_list() {
   std::string out = "ergon " ERGON_VERSION
-                    ": where do my joules go, how few can I spend, how few bytes can I move?\n"
-                    "\nUsage: ergon <command> [flags] [ARGS] [-- PROGRAM ARGS...]\n";
+                    ": where do the time and the joules of a GPU workload go, and how few "
+                    "can it spend?\n\nUsage: " +
+                    general_usage() + "\n";
   std::size_t width = 0;
   for (const Command* command : commands()) width = std::max(width, command->name.size());
   for (const auto& group : command_groups()) {

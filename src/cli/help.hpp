@@ -28,6 +28,8 @@ std::string fish_completion();
 
 /// "ergon plan INPUT... [flags] -o FILE".
 std::string usage_line(const Command& command);
+/// The usage of ergon itself; "-- PROGRAM" only where a command of this build wraps one.
+std::string general_usage();
 /// "-o, --output FILE".
 std::string flag_spelling(const Flag& flag);
 /// What follows the help of a flag: choices, default, example, repeatable.

@@ -77,10 +77,8 @@ std::string man_page(const Command& command) {
 }
 
 std::string man_page() {
-  std::string out =
-      header("ergon", "energy of GPU workloads: attribute it, plan clocks, move fewer bytes");
-  out += ".SH SYNOPSIS\n.B " + roff("ergon <command> [flags] [ARGS] [-- PROGRAM ARGS...]") +
-         "\n.SH COMMANDS\n";
+  std::string out = header("ergon", "time and energy of GPU workloads: critical path, clock plans");
+  out += ".SH SYNOPSIS\n.B " + roff(general_usage()) + "\n.SH COMMANDS\n";
   for (const auto& group : command_groups()) {
     std::string lines;
     for (const Command* command : commands()) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "graph_answer.hpp"
+#include "graph_parts.hpp"
 #include "plan_parts.hpp"
 
 namespace ergon::cli {
@@ -13,13 +13,42 @@ namespace ergon::cli {
 using graph::Graph;
 using graph::NodeId;
 
+namespace {
+
+// Names of slices, each once.
+class Names {
+ public:
+  explicit Names(report::Timeline& timeline) : timeline_(timeline) {
+    for (std::size_t i = 0; i < timeline.names.size(); ++i)
+      index_.emplace(timeline.names[i].text, static_cast<std::uint32_t>(i));
+  }
+  std::uint32_t of(const Graph& graph, NodeId n) {
+    const auto [at, fresh] = index_.emplace(std::string(graph.name(n)),
+                                            static_cast<std::uint32_t>(timeline_.names.size()));
+    if (fresh) timeline_.names.push_back({std::string(graph.name(n)), to_string(graph.kind(n))});
+    return at->second;
+  }
+
+ private:
+  report::Timeline& timeline_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+};
+
+std::string text_of(const Value& value) {
+  return value.as_int() == nullptr ? std::string() : std::to_string(*value.as_int());
+}
+
+}  // namespace
+
 report::Timeline graph_timeline(const Graph& graph) {
   report::Timeline timeline;
-  std::unordered_map<std::string, std::uint32_t> names;
+  Names names(timeline);
   std::map<std::pair<std::size_t, std::pair<std::int64_t, std::uint32_t>>, std::size_t> lanes;
   for (const auto& gpu : graph.gpus()) {
     timeline.gpus.push_back(
-        {.id = std::to_string(timeline.gpus.size()), .name = gpu.name, .lanes = {}});
+        {.id = text_of(gpu_number(graph, static_cast<std::int32_t>(timeline.gpus.size()))),
+         .name = gpu.name,
+         .lanes = {}});
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n)) || graph.gpu(n) < 0) continue;
@@ -30,19 +59,32 @@ report::Timeline graph_timeline(const Graph& graph) {
     if (fresh)
       timeline.gpus[g].lanes.push_back(
           {.name = "stream " + std::to_string(track.stream), .slices = {}});
-    const auto [name, is_new] = names.emplace(std::string(graph.name(n)),
-                                              static_cast<std::uint32_t>(timeline.names.size()));
-    if (is_new) timeline.names.push_back({std::string(graph.name(n)), to_string(graph.kind(n))});
     timeline.gpus[g].lanes[lane->second].slices.push_back(
-        {graph.start(n), graph.duration(n), name->second});
+        {graph.start(n), graph.duration(n), names.of(graph, n)});
   }
   return timeline;
 }
 
-std::vector<report::KernelRow> kernel_rows(const Graph& graph) {
+void add_path_lane(const Graph& graph, const graph::CriticalPath& path,
+                   report::Timeline& timeline) {
+  Names names(timeline);
+  report::Lane lane{.name = "longest chain", .slices = {}};
+  for (std::size_t i = 0; i < path.nodes.size(); ++i) {
+    const NodeId n = path.nodes[i];
+    Nanos duration = graph.duration(n);
+    if (i + 1 < path.nodes.size())
+      duration = std::min(duration, graph.start(path.nodes[i + 1]) - graph.start(n));
+    if (duration <= 0) continue;
+    lane.slices.push_back({graph.start(n), duration, names.of(graph, n)});
+  }
+  timeline.gpus.insert(timeline.gpus.begin(), {.id = {}, .name = "critical path", .lanes = {lane}});
+}
+
+std::vector<report::KernelRow> kernel_rows(const Graph& graph, NodeId first, NodeId last) {
   const graph::Slack slack = graph::slack(graph::Timing(graph));
   std::map<std::string, report::KernelRow> rows;
-  for (NodeId n = 0; n < graph.size(); ++n) {
+  last = std::min(last, static_cast<NodeId>(graph.size()));
+  for (NodeId n = first; n < last; ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
     auto& row = rows[std::string(graph.name(n))];
     if (row.count == 0) {
@@ -90,7 +132,6 @@ void add_responses(const TraceJob& job, std::vector<report::KernelRow>& rows) {
     if (at == sums.end() || at->second.time <= 0) continue;
     const Sum& sum = at->second;
     row.sensitivity = sum.core / sum.time;
-    // For the launches outside the planned step the same power is taken.
     row.energy_j =
         (sum.dynamic / sum.time + active + packs.table.idle_w[packs.table.reference_index]) *
         row.time_s;
@@ -165,7 +206,13 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
   if (view.job != nullptr) {
     const TraceJob& job = *view.job;
     page.timeline = graph_timeline(*job.graph);
-    for (auto& gpu : page.timeline->gpus) gpu.default_clock_hz = job.packs.table.reference.si();
+    for (std::size_t g = 0; g < page.timeline->gpus.size(); ++g) {
+      report::GpuTimeline& gpu = page.timeline->gpus[g];
+      gpu.id = std::to_string(g);  // as packs and policy name it
+      gpu.default_clock_hz = job.packs.table.reference.si();
+    }
+    const plan::Window& window = job.packs.window;
+    page.timeline->window = {window.begin_ns, window.end_ns};
     for (std::size_t i = 0; i < job.packs.packs.size(); ++i) {
       const plan::Pack& pack = view.problem->packs[i];
       const auto gpu = static_cast<std::size_t>(std::stoul(view.problem->gpus[pack.gpu].id));
@@ -173,7 +220,8 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
       page.timeline->gpus[gpu].packs.push_back(
           {pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
     }
-    page.kernels = kernel_rows(*job.graph);
+    page.kernels = kernel_rows(*job.graph, window.first, window.last);
+    page.kernels_of = window.step.empty() ? "the planned part" : window.step + ", which is planned";
     add_responses(job, page.kernels);
     const auto bar = [&](const char* label, const char* key) {
       report::EnergyBar b{.label = label, .parts = {}};

@@ -231,6 +231,10 @@ std::string energy_text(double joules, int significant) {
   return text;
 }
 
+std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
 Answer plan_answer(const PlanView& view, bool with_page) {
   const plan::Outcome& out = *view.outcome;
   const Problem& problem = *view.problem;

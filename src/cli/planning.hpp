@@ -63,5 +63,7 @@ std::string clock_text(double hz);
 std::string percent_text(double fraction);
 std::string time_text(double seconds);
 std::string energy_text(double joules, int significant = 5);
+/// "1 kernel", "2 kernels", "0 copies".
+std::string counted(std::uint64_t count, const std::string& one, const std::string& many = {});
 
 }  // namespace ergon::cli

@@ -60,7 +60,8 @@ std::string reference_section(const Command& command) {
 std::string reference_page() {
   std::string out =
       "# Command line\n\nMade by `ergon man -f md` from the flag table; a test compares them.\n\n"
-      "```\nergon <command> [flags] [ARGS] [-- PROGRAM ARGS...]\n```\n\n| command | |\n|---|---|\n";
+      "```\n" +
+      general_usage() + "\n```\n\n| command | |\n|---|---|\n";
   for (const Command* command : commands()) {
     out += "| [" + code("ergon " + command->name) + "](#ergon-" + command->name + ") | " +
            cell(command->summary) + " |\n";

@@ -22,6 +22,74 @@ A lower clock slows a whole GPU, not one kernel, so slack of single kernels is a
   ergon graph trace.json.gz --slack --top 20
 )";
 
+constexpr std::string_view kPath =
+    R"(CRITICAL PATH: the chain of operations that decides how long the run takes
+
+From the last end backwards: each operation started because something before it had ended, and
+the chain of those decisive waits leads back to the first start. Only what lies on it can make the
+run shorter. Its time has four parts, which sum to the span:
+
+  work         an operation runs, on the GPU or on the host
+  latency      a launch takes effect on the GPU, or a wait returns on the host: nobody works
+  host gap     a host thread does nothing that the trace records (Python, or profiling off)
+  unexplained  a start later than every rule of the graph allows; it stays where it was seen
+
+In the tables 'host' holds host operations and host gaps. 'api' is the host's part of a runtime or
+driver call, 'sync' the return of a blocking one.
+
+  ergon graph trace.json.gz --export html:graph.html      the path as a row of the timeline
+)";
+
+constexpr std::string_view kAnchor = R"(ANCHOR: an operation that waits for nothing in the trace
+
+Re-timing moves every operation that has a predecessor. One without, such as the first operation of
+a host thread, or GPU work whose launch was not recorded, has nothing to move it: it is held at the
+start that the trace shows, and called an anchor. There is at most one a thread, and one a stream
+without launches. Many anchors mean that a what-if moves little: the trace says too little.
+)";
+
+constexpr std::string_view kIdle =
+    R"(IDLE: time in which a GPU runs no kernel, copy or memset, by what it waited for
+
+The cause of a gap is the rule that decided the start of the operation that ends it:
+
+  launch      the launch came late: the host was busy with other work, or the GPU between two
+              operations
+  sync        the host had waited for the GPU and had not launched ahead, or another stream's
+              event was waited for
+  copy        a copy on another device
+  collective  the other ranks of a collective
+  host        the host was idle itself for most of the gap; the first and the last gap too
+  unknown     no rule explains the start
+
+'all' is their sum. Idle time costs idle power, and no clock makes it shorter: what helps is to
+launch earlier (CUDA graphs, fewer synchronisations, faster host code).
+)";
+
+constexpr std::string_view kWhatIf = R"(WHAT-IF: re-time the run with other durations
+
+  ergon graph trace.json.gz --what-if 'kernel=~gemm:x0.5'
+
+SUBJECT=~REGEX:CHANGE, where SUBJECT is kernel (collectives too), copy (memsets too) or host
+(host operations and API calls), REGEX an extended regular expression found anywhere in the name,
+and CHANGE one of
+
+  x0.5     times that factor
+  +10us    so much longer each         ns us ms s
+  -1ms     so much shorter each, never below 0
+
+Several rules are applied one after another. Everything that waits for a changed operation moves
+with it. Host gaps are no operation: rules of host=~ leave them as they are.
+)";
+
+constexpr std::string_view kPolicy = R"(POLICY: what to do with policy.json
+
+'ergon plan ... -o policy.json' writes the clock of each pack (docs/formats/policy.md). No command
+of this version applies it: it is the input of a later 'ergon govern', or of a scheduler of your
+own. What works today is the best single clock: the answer prints the nvidia-smi or amd-smi command
+that locks it. Undo it with 'nvidia-smi --reset-gpu-clocks' (or 'amd-smi reset --clocks').
+)";
+
 constexpr std::string_view kPacks = R"(PACKS: the time windows that get one clock
 
 A GPU has one core clock for everything that runs on it, and changing it takes from a fraction of
@@ -116,7 +184,8 @@ so one run gives a table, a page and a JSON document.
   table        for people: the answer in a sentence, then tables (default of -f)
   json         one document; the contract for programs: see 'ergon schema'
   jsonl        one line a table row, after one line with everything else
-  csv          the tables, each after a line '# title'
+  csv          the tables; of several, each starts with a line '# title' and ends with an empty
+               line. Names are whole, numbers in their shortest form, unknown is empty
   md           the tables as Markdown
   html         one offline page: timeline, frontier, tables; --export only
   openmetrics  the figures as OpenMetrics text, for Prometheus; --export only
@@ -130,10 +199,19 @@ is null. More fields may appear; none is renamed without a new schema version.
 )";
 
 constexpr std::array kTopics = {
+    Topic{"critical-path", "the chain that decides the time: work, latency, host gaps", kPath,
+          "path work latency host-gap host-gaps gaps unexplained host"},
+    Topic{"anchor", "an operation that waits for nothing in the trace", kAnchor, "anchors"},
+    Topic{"idle", "what a GPU waited for when it ran nothing", kIdle,
+          "launch sync collective cause"},
+    Topic{"what-if", "re-time the run with other durations", kWhatIf, "whatif"},
     Topic{"slack", "how much later an operation could end", kSlack},
     Topic{"packs", "the time windows that get one clock", kPacks},
-    Topic{"gap", "how far from optimal a plan can be", kGap},
-    Topic{"coverage", "the share of time or energy that a statement covers", kCoverage},
+    Topic{"gap", "how far from optimal a plan can be", kGap,
+          "bound lower-bound finest-bound optimal"},
+    Topic{"policy", "what to do with the file that plan writes", kPolicy, "lock apply govern"},
+    Topic{"coverage", "the share of time or energy that a statement covers", kCoverage,
+          "recorded inferred assumed measured shapes class unknown origin"},
     Topic{"units", "values carry them; the accepted spellings", kUnits},
     Topic{"exit-codes", "what the exit status says", kExitCodes},
     Topic{"formats", "how an answer is written", kFormats},

@@ -7,8 +7,9 @@ namespace ergon::cli {
 
 struct Topic {
   std::string_view name;
-  std::string_view summary;  ///< one phrase
-  std::string_view text;     ///< plain text, lines of at most 96 bytes
+  std::string_view summary;    ///< one phrase
+  std::string_view text;       ///< plain text, lines of at most 96 bytes
+  std::string_view also = {};  ///< further words that lead here, with blanks between
 };
 std::span<const Topic> topics();
 

@@ -1,6 +1,7 @@
 // Host threads as rows of nodes: what runs innermost between two boundaries of nested events is one
 // node; a blocking call ends in a node of its own, so that what it waited for can hold its return.
 #include <algorithm>
+#include <limits>
 
 #include "draft.hpp"
 
@@ -35,6 +36,9 @@ class ThreadLayout {
     const Draft::Ref base = d_.ref(t_.begin);
     const trace::EventTable& table = *base.table;
     const std::vector<std::uint8_t>& flags = d_.name_flags[t_.table];
+    Nanos range_end = std::numeric_limits<Nanos>::max();
+    if (d_.options.range && d_.options.range->end < range_end - base.clock)
+      range_end = d_.options.range->end + base.clock;
     wait_ = static_cast<std::uint32_t>(
         std::partition_point(d_.waits.begin(), d_.waits.end(),
                              [&](const HostWait& w) { return w.call < t_.begin; }) -
@@ -48,8 +52,10 @@ class ThreadLayout {
       const bool host = named && !mark;
       if (!mark && !host && kind != trace::EventKind::kApi) continue;
       const Nanos start = table.start_ns[local] + base.clock;
-      const Nanos end = start + table.duration_ns[local];
       if (!d_.in_range(e)) continue;
+      Nanos end = start + table.duration_ns[local];
+      // What a host operation does after the range is out of it, as its children there are.
+      if (named) end = std::max(start, std::min(end, range_end));
       if (mark) {
         if (first_event == kNone || start < first_mark) first_mark = start, first_event = e;
         if (last_event == kNone || end > last_mark) last_mark = end, last_event = e;

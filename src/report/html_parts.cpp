@@ -67,7 +67,7 @@ std::string cell(const Value& value, const Column& column, std::string_view befo
   if (!known) classes += classes.empty() ? "unknown" : " unknown";
   if (!classes.empty()) out += " class=\"" + classes + "\"";
   if (column.numeric)
-    out += " data-v=\"" + (known ? html_text(io::to_json(value, 0)) : std::string()) + "\"";
+    out += " data-v=\"" + (known ? html_text(data_text(value)) : std::string()) + "\"";
   if (column.numeric && !column.unit.empty()) out += " data-u=\"" + html_text(column.unit) + "\"";
   if (is_long) out += " title=\"" + html_text(shown) + "\"";
   return out + ">" + std::string(before) + (is_long ? cut_html(shown) : html_text(shown)) + "</td>";
@@ -185,6 +185,36 @@ std::string energy_html(const Value& page) {
   return out + "</div>\n" + table_html(table, {.keys = true});
 }
 
+// Packs and clocks only where there are any.
+std::string timeline_title(const Value& timeline) {
+  bool packs = false;
+  bool path = false;
+  for (const auto& gpu : array_of(timeline, "gpus")) {
+    packs = packs || !array_of(gpu, "packs").empty();
+    path = path || string_of(gpu, "id").empty();
+  }
+  if (packs) return "Timeline: streams, packs and clocks";
+  return path ? "Timeline: critical path and streams" : "Timeline: streams";
+}
+
+bool has_value(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+    const auto* text = row[column].as_string();
+    return text == nullptr ? !row[column].is_null() : !text->empty();
+  });
+}
+
+// Columns in which nothing is known say nothing.
+void drop_empty_columns(Table& table, std::vector<std::string>& presets) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    if (has_value(table, c)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + at);
+    presets.erase(presets.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+}
+
 // A figure without a unit is a count where it is whole.
 std::string figure_text(double value, const std::string& unit, int significant) {
   const bool whole = unit.empty() && value == std::floor(value) && std::fabs(value) < 1e15;
@@ -239,8 +269,7 @@ std::string html_charts(const Value& page) {
   out += "</div>\n";
   const Value* timeline = page.find("timeline");
   if (timeline != nullptr && !timeline->is_null()) {
-    out += section("", "Timeline: streams, packs and clocks", "<div id=\"timeline\"></div>\n",
-                   " hidden");
+    out += section("", timeline_title(*timeline), "<div id=\"timeline\"></div>\n", " hidden");
   }
   return out;
 }
@@ -280,16 +309,26 @@ std::string html_kernels(const Value& page) {
          scaled("slack_s", 1e3), scaled("sensitivity", 100), string_of(kernel, "origin")});
   }
   const auto left_out = number_of(page, "kernels_left_out").value_or(0);
+  std::vector<std::string> presets = {"",
+                                      "",
+                                      "",
+                                      has_energy ? "" : "Time",
+                                      "",
+                                      has_energy ? "Energy" : "",
+                                      "",
+                                      "Slack",
+                                      "Clock response",
+                                      ""};
+  const bool has_response = has_value(table, 8);
+  drop_empty_columns(table, presets);
   table.note =
-      "Clock response: the share of a kernel's time that goes as 1/clock. Least slack: of its "
-      "launches.";
+      has_response ? "Clock response: the share of a kernel's time that goes as 1/clock. " : "";
+  table.note += "Least slack: of its launches.";
   if (left_out > 0)
     table.note += " " + number_text(left_out, 15) + " further kernels are not on this page.";
-  return section(
-      "long", "Kernels",
-      table_html(table, {.presets = {"", "", "", has_energy ? "" : "Time", "",
-                                     has_energy ? "Energy" : "", "", "Slack", "Clock response", ""},
-                         .code = true}));
+  const auto of = string_of(page, "kernels_of");
+  return section("long", of.empty() ? "Kernels" : "Kernels of " + of,
+                 table_html(table, {.presets = std::move(presets), .code = true}));
 }
 
 std::string html_tables(const Answer& answer) {
@@ -348,7 +387,7 @@ std::string html_provenance(const Envelope& envelope) {
     out += "<dt>left out of the input</dt><dd>";
     for (std::size_t i = 0; i < envelope.skipped.size(); ++i) {
       const auto& [reason, count] = envelope.skipped[i];
-      out += (i > 0 ? ", " : "") + std::to_string(count) + " " + html_text(reason);
+      out += (i > 0 ? ", " : "") + std::to_string(count) + " " + html_text(skipped_text(reason));
     }
     out += "</dd>\n";
   }

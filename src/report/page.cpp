@@ -151,7 +151,7 @@ Value timeline_value(const Timeline& given, const PageLimits& limits) {
       any = true;
     };
     for (const auto& lane : gpu.lanes) {
-      total += lane.slices.size();
+      if (!gpu.id.empty()) total += lane.slices.size();
       for (const auto& slice : lane.slices)
         include(slice.start_ns, slice.start_ns + slice.duration_ns);
     }
@@ -178,11 +178,18 @@ Value timeline_value(const Timeline& given, const PageLimits& limits) {
                    .push(shortened(visible(name.text), static_cast<int>(name_bytes), true))
                    .push(name.kind));
   }
+  Value window;
+  if (timeline.window) {
+    window = Value::object()
+                 .set("start_ns", timeline.window->first - begin)
+                 .set("end_ns", timeline.window->second - begin);
+  }
   return Value::object()
       .set("span_ns", end - begin)
       .set("operations", total)
       .set("bundle_ns", resolution)
       .set("names", std::move(names))
+      .set("window", std::move(window))
       .set("gpus", std::move(gpus));
 }
 
@@ -275,7 +282,7 @@ Value to_value(const Page& page, const PageLimits& limits) {
   out.set("energy_components", std::move(energy));
   std::size_t left_out = 0;
   out.set("kernels", kernels_value(page.kernels, limits, left_out));
-  out.set("kernels_left_out", left_out);
+  out.set("kernels_left_out", left_out).set("kernels_of", page.kernels_of);
   Value coverage = Value::array();
   for (const auto& bar : page.coverage) {
     coverage.push(Value::object()

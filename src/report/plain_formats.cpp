@@ -9,6 +9,8 @@
 namespace ergon::report {
 namespace {
 
+constexpr int kLongest = 90;  // of a cell of Markdown: mangled names have hundreds of characters
+
 // "clock response" (%) -> clock_response_percent: a header that a program can name.
 std::string key_of(const Column& column) {
   std::string key;
@@ -32,11 +34,11 @@ std::string key_of(const Column& column) {
   return key;
 }
 
-// The whole number, to the last digit; unknown is an empty cell.
+// Names whole, numbers as data_text writes them; unknown is an empty cell.
 std::string csv_cell(const Value& value) {
   if (value.is_null()) return "";
   if (const auto* s = value.as_string()) return io::csv_field(io::valid_utf8(*s));
-  const auto text = io::to_json(value, 0);
+  const auto text = data_text(value);
   return text == "null" ? "" : io::csv_field(text);
 }
 
@@ -144,11 +146,13 @@ std::string to_markdown(const Answer& answer, const Envelope& envelope) {
     for (const auto& row : table.rows) {
       out += "|";
       for (std::size_t c = 0; c < row.size() && c < table.columns.size(); ++c) {
-        out += " " + markdown_cell(cell_text(row[c], table.columns[c], "\u2013")) + " |";
+        const auto text = cell_text(row[c], table.columns[c], "\u2013");
+        out += " " + markdown_cell(shortened(text, kLongest, true)) + " |";
       }
       out += "\n";
     }
-    if (!table.note.empty()) out += "\n" + markdown_cell(visible(table.note)) + "\n";
+    const auto note = note_text(table);
+    if (!note.empty()) out += "\n" + markdown_cell(visible(note)) + "\n";
   }
   if (!envelope.warnings.empty()) out += "\n### Warnings\n\n";
   for (const auto& warning : envelope.warnings) {

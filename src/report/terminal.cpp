@@ -43,7 +43,8 @@ class Terminal {
     out += dim(rule_of(widths)) + "\n";
     for (const auto& line : cells) out += line_of(line, widths, table.columns) + "\n";
     if (table.rows.empty()) out += "(none)\n";
-    if (!table.note.empty()) out += dim(visible(table.note)) + "\n";
+    const auto note = note_text(table);
+    if (!note.empty()) out += dim(visible(note)) + "\n";
   }
 
   [[nodiscard]] std::string bold(const std::string& text) const { return coded("1", text); }
@@ -120,7 +121,7 @@ std::string to_terminal(const Answer& answer, const Envelope& envelope,
   if (!envelope.skipped.empty()) {
     foot += "left out of the input:";
     for (const auto& [reason, count] : envelope.skipped)
-      foot += " " + std::to_string(count) + " " + visible(reason) + ",";
+      foot += " " + std::to_string(count) + " " + skipped_text(reason) + ",";
     foot.back() = '\n';
   }
   if (!envelope.origin_shares.empty()) {

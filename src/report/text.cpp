@@ -95,6 +95,34 @@ std::string cell_text(const Value& value, const Column& column, std::string_view
   return visible(io::to_json(value, 0));
 }
 
+std::string data_text(const Value& value) {
+  const auto* d = value.as_double();
+  if (d == nullptr || !std::isfinite(*d)) return io::to_json(value, 0);
+  std::array<char, 40> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), *d, std::chars_format::general, 15);
+  double rounded = *d;
+  std::from_chars(text.data(), end.ptr, rounded);
+  return io::to_json(Value(rounded), 0);
+}
+
+std::string skipped_text(std::string_view reason) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords = {
+      {{"flow", "flow arrows"},
+       {"instant", "instant marks"},
+       {"counter", "counter values"},
+       {"metadata", "metadata entries"}}};
+  for (const auto& [word, words] : kWords) {
+    if (reason == word) return std::string(words) + " (not needed)";
+  }
+  return visible(reason);
+}
+
+std::string note_text(const Table& table) {
+  if (table.hint.empty()) return table.note;
+  return table.note + (table.note.empty() ? "" : "; ") + table.hint;
+}
+
 std::string visible(std::string_view text) {
   std::string valid;
   if (io::valid_utf8_prefix(text) != text.size()) {

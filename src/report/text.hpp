@@ -12,6 +12,13 @@ namespace ergon::report {
 std::string number_text(double value, int significant);
 /// One cell; `unknown` stands for null.
 std::string cell_text(const Value& value, const Column& column, std::string_view unknown);
+/// A cell for programs: a number in the shortest form that gives its 15 digits back (2018.54, not
+/// 2018.5400000000002), "null" for unknown.
+std::string data_text(const Value& value);
+/// What was left out of the input, in words: "flow" is "flow arrows (not needed)".
+std::string skipped_text(std::string_view reason);
+/// The note of a table and the hint that goes with it; "" where it has neither.
+std::string note_text(const Table& table);
 /// Foreign text for a terminal or a page: control characters and those that reorder text become
 /// visible escapes, bytes that are not UTF-8 become U+FFFD. Names in traces are hostile input.
 std::string visible(std::string_view text);

@@ -65,13 +65,14 @@ struct Column {
   int significant = 4;  ///< significant digits shown for doubles
 };
 
-/// A table of an answer: rows as long as `columns`; `note` says what was left out and which flag
-/// shows it.
+/// A table of an answer: rows as long as `columns`; `note` says what was left out, `hint` which flag
+/// shows it (not said on a page, which takes no flags).
 struct Table {
   std::string title;
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
   std::string note = {};
+  std::string hint = {};
 };
 
 /// What a command found, ready for every renderer of report/.

@@ -40,7 +40,7 @@ struct PackWindow {
   std::optional<double> clock_hz = {};
 };
 struct GpuTimeline {
-  std::string id = {};
+  std::string id = {};    ///< empty: no GPU but a row of its own, called by `name`
   std::string name = {};  ///< "NVIDIA H100 80GB HBM3"
   std::vector<Lane> lanes = {};
   std::vector<PackWindow> packs = {};
@@ -54,6 +54,8 @@ struct SliceName {
 struct Timeline {
   std::vector<GpuTimeline> gpus = {};
   std::vector<SliceName> names = {};
+  /// What the answer is about, where that is not everything: begin and end in ns.
+  std::optional<std::pair<Nanos, Nanos>> window = {};
 };
 
 struct OperatingPoint {
@@ -110,6 +112,7 @@ struct Page {
   std::optional<Frontier> frontier = {};
   std::vector<EnergyBar> energy = {};
   std::vector<KernelRow> kernels = {};
+  std::string kernels_of = {};  ///< the part of the trace that they are of; empty: all of it
   std::vector<CoverageBar> coverage = {};
 };
 
