@@ -15,7 +15,8 @@ help:
 build:
 	@scripts/bootstrap build
 	@cmake --preset release -DERGON_DEV=OFF -B $(RELEASE) >/dev/null
-	@cmake --build $(RELEASE) -j $(JOBS) --target ergon
+	@echo "building $(RELEASE)/bin/ergon (a few minutes the first time)"
+	@cmake --build $(RELEASE) -j $(JOBS) --target ergon -- --quiet
 
 demo: build
 	@scripts/demo

@@ -148,10 +148,10 @@ Result<int> show_device(Context& context) {
       .set("default_clock_hz", d.default_clock.si())
       .set("clocks_hz", std::move(clocks))
       .set("figures", std::move(figures.data));
-  Table sources{
-      .title = "Sources",
-      .columns = {{.title = "source", .numeric = false}, {.title = "citation", .numeric = false}},
-      .rows = {}};
+  Table sources{.title = "Sources",
+                .columns = {{.title = "source", .numeric = false},
+                            {.title = "citation", .numeric = false, .whole = true}},
+                .rows = {}};
   Value cited = Value::object();
   for (const auto& [key, citation] : d.sources) {
     sources.rows.push_back({key, citation});
@@ -177,7 +177,21 @@ Result<int> check_devices(Context& context) {
   Value list = Value::array();
   std::size_t errors = 0;
   for (const auto& name : names) {
-    ERGON_TRY(const auto found, model::find_device(name));
+    auto looked_up = model::find_device(name);
+    if (!looked_up) {
+      // A file that is there and no device is a finding; one that is not there is an error.
+      if (looked_up.error().code != Errc::kMalformedInput) return fail(looked_up.error());
+      const std::string why = looked_up.error().message;
+      ++errors;
+      table.rows.push_back({name, "error", "", why});
+      list.push(Value::object()
+                    .set("device", name)
+                    .set("severity", "error")
+                    .set("field", "")
+                    .set("message", why));
+      continue;
+    }
+    const auto& found = *looked_up;
     for (const auto& finding : model::check_device(found.device)) {
       const char* severity = finding.severity == model::Finding::Severity::kError     ? "error"
                              : finding.severity == model::Finding::Severity::kWarning ? "warning"
@@ -191,8 +205,9 @@ Result<int> check_devices(Context& context) {
                     .set("message", finding.message));
     }
   }
-  answer.headline = errors == 0 ? std::to_string(names.size()) + " device files are valid."
-                                : std::to_string(errors) + " errors.";
+  answer.headline = errors == 0 ? counted(names.size(), "device file") +
+                                      (names.size() == 1 ? " is valid." : " are valid.")
+                                : counted(errors, "error") + ".";
   if (!table.rows.empty()) answer.tables.push_back(std::move(table));
   answer.data.set("action", "check")
       .set("checked", std::uint64_t{names.size()})

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "ergon/io.hpp"
+#include "graph_parts.hpp"
 
 namespace ergon::cli {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 
+constexpr int kOtherProcess = 900001;
 constexpr int kPathProcess = 900000;  // above the pids that Linux gives by default
 
 std::string micros(Nanos ns) {
@@ -72,7 +74,14 @@ Place place_of(const trace::EventTable& table, const trace::Track& track, std::u
             "stream " + std::to_string(track.stream)};
   }
   const auto name = table.strings.view(track.name);
-  return {shift + track.process, track.thread, prefix + "process " + std::to_string(track.process),
+  // A pid that was a word ("Spans", "Traces") is a number without sense: the track's own name says
+  // more.
+  const bool plain = track.process >= 0 && track.process < (std::int64_t{1} << 32);
+  const auto filed = table.strings.view(track.process_name);
+  std::string process = plain            ? "process " + std::to_string(track.process)
+                        : !filed.empty() ? std::string(filed)
+                                         : "profiler";
+  return {shift + (plain ? track.process : kOtherProcess), track.thread, prefix + process,
           name.empty() ? "thread " + std::to_string(track.thread) : std::string(name)};
 }
 
@@ -143,8 +152,9 @@ std::string perfetto_text(const Graph& graph, const std::vector<ClockChange>& cl
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
-    writer.counter("total slack of GPU " + std::to_string(graph.gpu(n)) + " (us)", "slack",
-                   timed.start(n), micros(slack.total_ns[n]));
+    writer.counter(
+        "total slack of GPU " + std::to_string(*gpu_number(graph, graph.gpu(n)).as_int()) + " (us)",
+        "slack", timed.start(n), micros(slack.total_ns[n]));
   }
   for (const ClockChange& change : clocks) {
     writer.counter("planned clock of GPU " + change.gpu + " (MHz)", "clock", change.start_ns,

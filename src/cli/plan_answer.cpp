@@ -14,12 +14,21 @@ using plan::Problem;
 
 Value optional(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
 
-std::string lock_command(const PlanView& view, double hz) {
+std::string lock_command(bool amd, double hz) {
   const auto mhz = std::to_string(std::llround(hz / 1e6));
-  if (view.job != nullptr && view.job->device.device.vendor == "amd") {
-    return "amd-smi set --gpu all --clk-limit sclk max " + mhz;
-  }
+  if (amd) return "amd-smi set --gpu all --clk-limit sclk max " + mhz;
   return "nvidia-smi --lock-gpu-clocks=" + mhz + "," + mhz;
+}
+// nullopt where the input does not say whose GPU it is.
+std::optional<std::string> lock_command(const PlanView& view, double hz) {
+  if (view.vendor.empty()) return std::nullopt;
+  return lock_command(view.vendor == "amd", hz);
+}
+
+// "2.95 % more time"; a re-timed default may differ by a rounding, which is none.
+std::string more_time(double slowdown) {
+  if (std::abs(slowdown) < 5e-5) return "no more time";
+  return percent_text(std::abs(slowdown)) + (slowdown > 0 ? " more time" : " less time");
 }
 
 Value evaluation(const std::optional<double>& clock, const Evaluation& value) {
@@ -72,23 +81,29 @@ void add_headline(Answer& answer, const PlanView& view) {
     answer.headline = "Nothing can be saved within this bound: keep the default clocks" + how + ".";
   } else if (clock) {
     answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " +
-                      percent_text(plan.energy) + " energy at " + percent_text(plan.slowdown) +
-                      " more time" + how + ".";
+                      percent_text(plan.energy) + " energy at " + more_time(plan.slowdown) + how +
+                      ".";
   } else {
     answer.headline = "The plan saves " + percent_text(plan.energy) + " energy at " +
-                      percent_text(plan.slowdown) + " more time, with " +
-                      std::to_string(out.plan.value.switches) + " changes of clock" + how + ".";
+                      more_time(plan.slowdown) + ", with " +
+                      counted(out.plan.value.switches, "change") + " of clock" + how + ".";
   }
-  if (out.uniform && !clock) {
+  const std::optional<double> default_clock = single_clock(*view.problem, out.default_choice);
+  const bool uniform_is_default = out.uniform && default_clock == out.uniform->clock_hz;
+  if (uniform_is_default && !clock) {
+    answer.lines.push_back("No single clock saves energy within the bound.");
+  } else if (out.uniform && !clock) {
     const Savings uniform = against(out.uniform->value, out.default_value);
     answer.lines.push_back("The best single clock, " + clock_text(out.uniform->clock_hz) +
                            ", saves " + percent_text(uniform.energy) + " at " +
-                           percent_text(uniform.slowdown) + " more time.");
+                           more_time(uniform.slowdown) + ".");
   }
   if (const auto gap = gap_of(out.plan)) {
     answer.lines.push_back("No plan of these packs within the bound needs less than " +
-                           energy_text(out.plan.lower_bound_j) + ": this one is at most " +
-                           percent_text(*gap) + " above it.");
+                           energy_text(out.plan.lower_bound_j) +
+                           (*gap < 1e-6
+                                ? ": this one is proven optimal."
+                                : ": this one is at most " + percent_text(*gap) + " above it."));
   }
   if (view.job != nullptr && clock && view.problem->packs.size() > 1) {
     const auto& switching = view.problem->switching;
@@ -99,8 +114,38 @@ void add_headline(Answer& answer, const PlanView& view) {
           " at least; the planned part lasts " + time_text(out.default_value.time_s) + ".");
     }
   }
-  if (out.uniform)
-    answer.lines.push_back("Lock the single clock: " + lock_command(view, out.uniform->clock_hz));
+  if (out.uniform && !uniform_is_default && plan.energy > 1e-9) {
+    const auto command = lock_command(view, out.uniform->clock_hz);
+    answer.lines.push_back(
+        "Lock the single clock: " +
+        (command ? *command
+                 : clock_text(out.uniform->clock_hz) +
+                       ", with the tool of the GPU's vendor; the input does not name the GPU" +
+                       (view.measured ? " (--device says it)." : ".")));
+  }
+  if (view.bound_assumed) {
+    answer.lines.emplace_back(
+        "No bound was given: plan and single clock are those of 5 % more time (--max-slowdown).");
+  }
+  const auto& cost = view.problem->switching;
+  if (view.job == nullptr && view.measured && cost.time_s == 0 && cost.energy_j == 0) {
+    answer.lines.emplace_back(
+        "Changes of clock cost nothing here: --switch-latency and --switch-energy say what they "
+        "cost.");
+  }
+}
+
+// What finer control than these packs could give.
+void say_finest(Answer& answer, const plan::Outcome& out, double finest_j) {
+  const double energy = out.plan.value.energy_j;
+  if (!(energy > 0)) return;
+  const double more = std::max(0.0, (energy - finest_j) / energy);
+  answer.lines.push_back(
+      more < 1e-4 ? "Faster switching could save nothing more: one pack a kernel at free switching "
+                    "needs as much."
+                  : "Faster switching could save at most " + percent_text(more) +
+                        " more: one pack a kernel at free switching needs " +
+                        energy_text(finest_j) + " at least.");
 }
 
 void add_trace_fields(Answer& answer, const PlanView& view) {
@@ -121,10 +166,6 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
       .set("end_ns", packs.window.end_ns)
       .set("operations", packs.operations);
   answer.data.set("step", std::move(step));
-  // Finer control can do all that these packs can, so the packs' own bound holds for it too.
-  answer.data.set(
-      "finest_bound_j",
-      std::min(out.plan.lower_bound_j, plan::finest_bound(*job.graph, packs, out.deadline_s)));
   answer.data.set("coverage", coverage_value(packs.known_s));
   Value components = Value::object();
   components.set("default",
@@ -149,8 +190,8 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
   };
   answer.lines.push_back(
       "Planned: " + (packs.window.step.empty() ? "the whole trace" : packs.window.step) + ", " +
-      std::to_string(view.problem->packs.size()) + " packs of " + std::to_string(packs.operations) +
-      " GPU operations. Clock response of the GPU time: measured " +
+      counted(view.problem->packs.size(), "pack") + " of " +
+      counted(packs.operations, "GPU operation") + ". Clock response of the GPU time: measured " +
       percent_text(share(model::Known::kMeasured)) + ", from shapes " +
       percent_text(share(model::Known::kShapes)) + ", from kernel class " +
       percent_text(share(model::Known::kClass)) + ", unknown " +
@@ -214,7 +255,9 @@ std::string percent_text(double fraction) {
 }
 std::string time_text(double seconds) {
   char text[48];
-  if (seconds >= 1 || seconds == 0)
+  if (seconds >= 1e4)
+    std::snprintf(text, sizeof text, "%.0f s", seconds);
+  else if (seconds >= 1 || seconds == 0)
     std::snprintf(text, sizeof text, "%.4g s", seconds);
   else if (seconds >= 1e-3)
     std::snprintf(text, sizeof text, "%.4g ms", seconds * 1e3);
@@ -224,7 +267,9 @@ std::string time_text(double seconds) {
 }
 std::string energy_text(double joules, int significant) {
   char text[48];
-  if (std::abs(joules) >= 1 || joules == 0)
+  if (std::abs(joules) >= std::pow(10.0, significant) / 2)  // %g would turn to exponents
+    std::snprintf(text, sizeof text, "%.0f J", joules);
+  else if (std::abs(joules) >= 1 || joules == 0)
     std::snprintf(text, sizeof text, "%.*g J", significant, joules);
   else
     std::snprintf(text, sizeof text, "%.*g mJ", std::min(significant, 4), joules * 1e3);
@@ -252,7 +297,8 @@ Answer plan_answer(const PlanView& view, bool with_page) {
     Value uniform = evaluation(out.uniform->clock_hz, out.uniform->value);
     const Savings s = against(out.uniform->value, out.default_value);
     uniform.set("energy_saved", s.energy).set("slowdown", s.slowdown);
-    uniform.set("command", lock_command(view, out.uniform->clock_hz));
+    const auto command = lock_command(view, out.uniform->clock_hz);
+    uniform.set("command", command ? Value(*command) : Value());
     set_spread(uniform, spread_of(view, *out.uniform));
     answer.data.set("uniform", std::move(uniform));
   } else {
@@ -275,7 +321,14 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   answer.data.set("uniform_is_best", out.uniform_is_best);
   answer.data.set("lower_bound_j", out.plan.lower_bound_j);
   answer.data.set("gap", optional(gap_of(out.plan)));
-  answer.data.set("finest_bound_j", nullptr);
+  std::optional<double> finest_j;
+  if (view.job != nullptr) {
+    // Finer control can do all that these packs can, so the packs' own bound holds for it too.
+    finest_j = std::min(out.plan.lower_bound_j,
+                        plan::finest_bound(*view.job->graph, view.job->packs, out.deadline_s));
+    say_finest(answer, out, *finest_j);
+  }
+  answer.data.set("finest_bound_j", optional(finest_j));
   Value switching = Value::object();
   switching
       .set("latency_s",
@@ -304,7 +357,7 @@ Answer plan_answer(const PlanView& view, bool with_page) {
   else if (view.job == nullptr)
     add_sources(answer, view, known);
   answer.data.set("coverage", coverage_value(known));
-  answer.tables.push_back(comparison_table(view));
+  answer.tables.push_back(comparison_table(view, finest_j));
   if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));
   if (out.plan.value.switches > 0) answer.tables.push_back(runs_table(view));
   if (view.job != nullptr) add_trace_fields(answer, view);

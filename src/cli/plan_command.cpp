@@ -15,6 +15,7 @@ struct Input {
   plan::Problem problem;          // of pack files and measurements
   bool measured = false;
   std::vector<plan::RankPacks> ranks;  // of pack files: where they come from; without the packs
+  std::string vendor;                  // of the GPU, where the input says which it is
   std::vector<std::string> sources;    // "path digest", for the policy
 };
 
@@ -123,8 +124,10 @@ void warn_of_sources(Context& context, const Input& input) {
 Result<Input> load_input(Context& context) {
   Input input;
   const auto& paths = context.operands();
-  if (const auto device = context.text("device"))
-    ERGON_TRY_STATUS(model::find_device(*device).map([](const auto&) {}));
+  if (const auto name = context.text("device")) {
+    ERGON_TRY(const auto found, model::find_device(*name));
+    input.vendor = found.device.vendor;
+  }
   ERGON_TRY(const auto rows, read_measurements(context, input));
   if (paths.empty()) {
     if (!input.measured) {
@@ -146,12 +149,17 @@ Result<Input> load_input(Context& context) {
   }
   if (pack_files > 0) {
     ERGON_TRY(input.problem, read_pack_files(context, paths, input));
+    if (input.vendor.empty() && !input.ranks.empty()) {
+      if (const auto made_for = model::find_device(input.ranks.front().device))
+        input.vendor = made_for->device.vendor;
+    }
     warn_of_sources(context, input);
     if (input.measured) ERGON_TRY_STATUS(replace_options(input.problem, rows));
     override_switching(context, input.problem.switching);
     return input;
   }
   ERGON_TRY(input.job, load_trace_job(context, paths, rows));
+  input.vendor = input.job->device.device.vendor;
   for (const auto& table : input.job->tables) {
     input.sources.push_back(table.input.path + " " + table.input.digest);
   }
@@ -222,6 +230,8 @@ Result<int> plan_run(Context& context) {
                 .bound = bound_of(context),
                 .frontier = {},
                 .measured = input.measured,
+                .bound_assumed = !context.given("max-slowdown") && !context.given("deadline"),
+                .vendor = input.vendor,
                 .ranks = input.ranks};
   context.stage("planning");
   const double begin = cpu_seconds();
@@ -261,13 +271,16 @@ const Command& plan_command() {
       .description =
           "Chooses the clock of each pack so that the energy is least and the time stays within "
           "the bound. "
-          "The answer holds the default clocks, the best single clock with the command that locks "
+          "Of a trace one repeating step is planned (--steps). The answer holds the default "
+          "clocks, the best single clock with the command that locks "
           "it, the "
           "plan, a certified lower bound and the gap between both. An infeasible bound is exit 5 "
           "and names "
           "the nearest feasible one.",
       .operands = {{.name = "INPUT",
-                    .help = "a trace, pack files, or (with --measured) nothing",
+                    .help =
+                        "traces of one job (.json, .gz, .zst, .tar.gz of ranks), pack files, or "
+                        "(with --measured) nothing",
                     .required = false,
                     .many = true,
                     .path = true}},
@@ -286,7 +299,7 @@ const Command& plan_command() {
                .group = "Bound",
                .example = "12ms"},
               {.name = "frontier",
-               .help = "least energy at 20 or more deadlines",
+               .help = "least energy at 20 or more deadlines; without a bound the plan is for 5 %",
                .group = "Bound"},
               {.name = "device",
                .kind = Kind::kText,

@@ -15,7 +15,8 @@ struct Savings {
 Savings against(const plan::Evaluation& value, const plan::Evaluation& base);
 
 /// Default, best single clock, plan and bound side by side.
-Table comparison_table(const PlanView& view);
+/// `finest_j`: the bound of one pack a kernel with free switching, where it is known.
+Table comparison_table(const PlanView& view, std::optional<double> finest_j);
 /// The first runs of one clock of each GPU.
 Table runs_table(const PlanView& view);
 Table frontier_table(const PlanView& view);

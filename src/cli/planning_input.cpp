@@ -8,6 +8,16 @@
 namespace ergon::cli {
 namespace {
 
+// A device file that `ergon device check` refuses is not planned with.
+Status refuse_faulty(const model::FoundDevice& found) {
+  for (const auto& finding : model::check_device(found.device)) {
+    if (finding.severity != model::Finding::Severity::kError) continue;
+    return fail(Errc::kMalformedInput, found.origin + ": " + finding.field + ": " + finding.message,
+                "'ergon device check FILE' lists everything that is wrong with it");
+  }
+  return {};
+}
+
 Result<model::FoundDevice> device_for(Context& context, const graph::Graph& graph) {
   std::string seen;
   for (const auto& gpu : graph.gpus()) {
@@ -20,6 +30,7 @@ Result<model::FoundDevice> device_for(Context& context, const graph::Graph& grap
   }
   if (const auto name = context.text("device")) {
     ERGON_TRY(auto found, model::find_device(*name));
+    ERGON_TRY_STATUS(refuse_faulty(found));
     if (!seen.empty() && !model::is_device(found.device, seen)) {
       context.warn("wrong_device", "the trace was recorded on " + seen + ", but it is priced as " +
                                        found.device.name);
@@ -80,7 +91,8 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
     models = std::move(measured.models);
     options.curves = std::move(measured.curves);
     if (measured.unmeasured > 0) {
-      context.warn("not_measured", "kernels without a measurement are kept at the trace's clock",
+      context.warn("not_measured",
+                   "kernels without a measurement are priced as if their time grew as 1/clock",
                    measured.unmeasured);
     }
   }
@@ -107,8 +119,9 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
   if (all > 0 && unknown > 0.01 * all) {
     context.warn("unknown_response",
                  percent_text(unknown / all) +
-                     " of the GPU time is of kernels whose clock response is unknown: they are "
-                     "kept at the trace's clock");
+                     " of the GPU time is of kernels whose clock response is unknown: it is "
+                     "priced as if it grew as 1/clock; in a plan of several clocks, packs of "
+                     "mostly such kernels keep the trace's clock");
   }
   return job;
 }

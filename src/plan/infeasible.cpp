@@ -9,7 +9,13 @@ namespace {
 // Digits enough for the figure to be used as the next deadline (feasible has a tolerance of 1e-9).
 std::string seconds(double s) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.12g s", s);
+  // In the unit that people would take: 12.5 ms.
+  if (s >= 1 || s <= 0)
+    std::snprintf(text, sizeof text, "%.12g s", s);
+  else if (s >= 1e-3)
+    std::snprintf(text, sizeof text, "%.12g ms", s * 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.12g us", s * 1e6);
   return text;
 }
 

@@ -79,7 +79,8 @@ struct TableStyle {
   bool keys = false;                      ///< the rows are the parts of the bars above
 };
 
-std::string table_html(const Table& table, const TableStyle& style = {}) {
+std::string table_html(const Table& given, const TableStyle& style = {}) {
+  const Table table = in_short_units(given);
   std::string out =
       "<div class=\"toolbar-place\"></div>\n<div class=\"table-box\" tabindex=\"0\" "
       "role=\"region\" "

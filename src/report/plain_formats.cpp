@@ -137,7 +137,8 @@ std::string to_csv(const Answer& answer, const Envelope& envelope) {
 std::string to_markdown(const Answer& answer, const Envelope& envelope) {
   std::string out = "**" + markdown_cell(visible(answer.headline)) + "**\n";
   for (const auto& line : answer.lines) out += "\n" + markdown_cell(visible(line)) + "\n";
-  for (const auto& table : answer.tables) {
+  for (const auto& given : answer.tables) {
+    const Table table = in_short_units(given);
     out += "\n### " + markdown_cell(visible(table.title)) + "\n\n|";
     for (const auto& column : table.columns) out += " " + markdown_cell(heading(column)) + " |";
     out += "\n|";
@@ -147,7 +148,9 @@ std::string to_markdown(const Answer& answer, const Envelope& envelope) {
       out += "|";
       for (std::size_t c = 0; c < row.size() && c < table.columns.size(); ++c) {
         const auto text = cell_text(row[c], table.columns[c], "\u2013");
-        out += " " + markdown_cell(shortened(text, kLongest, true)) + " |";
+        out += " " +
+               markdown_cell(table.columns[c].whole ? text : shortened(text, kLongest, true)) +
+               " |";
       }
       out += "\n";
     }

@@ -15,7 +15,8 @@ class Terminal {
  public:
   explicit Terminal(const TerminalStyle& style) : style_(style) {}
 
-  void table(const Table& table) {
+  void table(const Table& given) {
+    const Table table = in_short_units(given);
     const std::size_t columns = table.columns.size();
     std::vector<std::vector<std::string>> cells;
     for (const auto& row : table.rows) {
@@ -63,7 +64,8 @@ class Terminal {
     if (style_.width <= 0) {
       // No terminal: whole lines, but a mangled kernel name must not make one of 900 columns.
       for (std::size_t c = 0; c < widths.size(); ++c) {
-        if (!columns[c].numeric) widths[c] = std::min(widths[c], kWidestInFile);
+        if (!columns[c].numeric && !columns[c].whole)
+          widths[c] = std::min(widths[c], kWidestInFile);
       }
       return;
     }
@@ -72,7 +74,7 @@ class Terminal {
     while (total > style_.width) {
       std::size_t widest = columns.size();
       for (std::size_t c = 0; c < columns.size(); ++c) {
-        const bool can_shrink = !columns[c].numeric && widths[c] > kNarrowest;
+        const bool can_shrink = !columns[c].numeric && !columns[c].whole && widths[c] > kNarrowest;
         if (can_shrink && (widest == columns.size() || widths[c] > widths[widest])) widest = c;
       }
       if (widest == columns.size()) return;

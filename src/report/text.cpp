@@ -118,6 +118,27 @@ std::string skipped_text(std::string_view reason) {
   return visible(reason);
 }
 
+Table in_short_units(const Table& table) {
+  Table out = table;
+  for (std::size_t c = 0; c < out.columns.size(); ++c) {
+    Column& column = out.columns[c];
+    if (column.unit != "s" && column.unit != "J") continue;
+    double largest = 0;
+    for (const auto& row : out.rows) {
+      const auto* d = c < row.size() ? row[c].as_double() : nullptr;
+      if (d != nullptr && std::isfinite(*d)) largest = std::max(largest, std::fabs(*d));
+    }
+    if (largest <= 0 || largest >= 1) continue;
+    const double factor = largest >= 1e-3 ? 1e3 : 1e6;
+    column.unit = (factor == 1e3 ? "m" : "u") + column.unit;
+    for (auto& row : out.rows) {
+      if (c < row.size() && row[c].as_double() != nullptr)
+        row[c] = Value(*row[c].as_double() * factor);
+    }
+  }
+  return out;
+}
+
 std::string note_text(const Table& table) {
   if (table.hint.empty()) return table.note;
   return table.note + (table.note.empty() ? "" : "; ") + table.hint;

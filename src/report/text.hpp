@@ -17,6 +17,9 @@ std::string cell_text(const Value& value, const Column& column, std::string_view
 std::string data_text(const Value& value);
 /// What was left out of the input, in words: "flow" is "flow arrows (not needed)".
 std::string skipped_text(std::string_view reason);
+/// The table as people read it: where all times of a column are below a second they are in ms or
+/// us, joules below one in mJ. Programs (CSV, JSON) get the units of the table itself.
+Table in_short_units(const Table& table);
 /// The note of a table and the hint that goes with it; "" where it has neither.
 std::string note_text(const Table& table);
 /// Foreign text for a terminal or a page: control characters and those that reorder text become

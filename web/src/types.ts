@@ -22,6 +22,7 @@ export interface PackData {
 }
 
 export interface GpuData {
+  /** Empty: no GPU, but a row of its own (the critical path). */
   id: string;
   name: string;
   default_clock_hz: number | null;
@@ -37,6 +38,8 @@ export interface TimelineData {
   bundle_ns: number;
   /** Name and kind. */
   names: [string, string][];
+  /** What is planned, where that is not everything. */
+  window: {start_ns: number; end_ns: number} | null;
   gpus: GpuData[];
 }
 
@@ -75,5 +78,6 @@ export interface PageData {
   energy_components: {label: string; parts: [string, number][]}[];
   kernels: KernelData[];
   kernels_left_out: number;
+  kernels_of: string;
   coverage: {title: string; base: string; parts: [string, number][]; note: string}[];
 }

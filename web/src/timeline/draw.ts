@@ -25,6 +25,7 @@ export interface Palette {
   onSlice: string;
   unknown: string;
   raised: string;
+  shade: string;
 }
 
 export function palette(): Palette {
@@ -36,6 +37,7 @@ export function palette(): Palette {
     line: color('--line'),
     panel: color('--panel'),
     raised: color('--raised'),
+    shade: color('--shade'),
     accent: color('--accent'),
     clock: color('--clock'),
     clockFill: color('--clock-fill'),
@@ -269,7 +271,26 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
       }
     }
   });
+  if (model.window !== null) drawWindow(context, scene, model.window);
   if (scene.cursor !== null) drawCursor(context, scene, scene.cursor);
+}
+
+// What is not planned lies in shade; the window is named where there is room.
+function drawWindow(context: CanvasRenderingContext2D, scene: Scene, [begin, end]: [number, number]): void {
+  const {model, width, gutter, colors} = scene;
+  const left = Math.min(width, Math.max(gutter, xAt(scene, begin)));
+  const right = Math.min(width, Math.max(gutter, xAt(scene, end)));
+  context.fillStyle = colors.shade;
+  context.fillRect(gutter, kRuler, left - gutter, model.height - kRuler);
+  context.fillRect(right, kRuler, width - right, model.height - kRuler);
+  context.fillStyle = colors.accent;
+  context.fillRect(left, kRuler - 3, right - left, 3);
+  if (right - left > 60) {
+    context.textAlign = 'left';
+    context.font = '600 11px system-ui, sans-serif';
+    context.fillText('planned', left + 4, kRuler + 9);
+    context.font = kFont;
+  }
 }
 
 // One line through all tracks, with the time and every GPU's clock at it.

@@ -33,6 +33,8 @@ export interface Model {
   bundle: number;
   operations: number;
   tracks: (ClockTrack | null)[];
+  /** Begin and end of what is planned, in ns. */
+  window: [number, number] | null;
   /** Share of each of kBins equal parts of the span in which something runs, over all lanes. */
   busy: Float32Array;
 }
@@ -114,14 +116,15 @@ export function buildModel(data: TimelineData): Model {
     return at;
   };
   data.gpus.forEach((gpu, index) => {
-    const label = gpu.name === '' ? `GPU ${gpu.id}` : `GPU ${gpu.id}  \u00b7  ${gpu.name}`;
+    const own = gpu.id === '';
+    const label = own ? gpu.name : gpu.name === '' ? `GPU ${gpu.id}` : `GPU ${gpu.id}  \u00b7  ${gpu.name}`;
     rows.push({kind: 'gpu', y: place(kGpuHeight), height: kGpuHeight, label});
     const track = decodeTrack(gpu);
     tracks.push(track);
     if (track !== null) rows.push({kind: 'clock', y: place(kClockHeight), height: kClockHeight, gpu: index, track});
     for (const stream of gpu.streams) {
       const lane = decodeLane(stream.name, stream.slices);
-      lanes.push(lane);
+      if (!own) lanes.push(lane);
       rows.push({kind: 'lane', y: place(kLaneHeight), height: kLaneHeight, gpu: index, lane});
     }
     y += 4;
@@ -134,6 +137,7 @@ export function buildModel(data: TimelineData): Model {
     bundle: data.bundle_ns,
     operations: data.operations,
     tracks,
+    window: data.window === null ? null : [data.window.start_ns, data.window.end_ns],
     busy: busyShare(lanes, data.span_ns),
   };
 }

@@ -63,10 +63,11 @@ struct Column {
   std::string unit = {};
   bool numeric = true;
   int significant = 4;  ///< significant digits shown for doubles
+  bool whole = false;   ///< text that is never shortened, such as a citation
 };
 
-/// A table of an answer: rows as long as `columns`; `note` says what was left out, `hint` which flag
-/// shows it (not said on a page, which takes no flags).
+/// A table of an answer: rows as long as `columns`; `note` says what was left out, `hint` which
+/// flag shows it (not said on a page, which takes no flags).
 struct Table {
   std::string title;
   std::vector<Column> columns;
