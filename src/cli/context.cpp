@@ -216,6 +216,7 @@ Status Context::emit(const Answer& answer) {
       if (std::ranges::find(own, wanted.format) != own.end()) continue;
       ERGON_TRY(const auto text, render(wanted.format));
       ERGON_TRY_STATUS(wanted.path == "-" ? print(text) : io::write_file(wanted.path, text));
+      stdout_taken_ = stdout_taken_ || wanted.path == "-";  // one document, not two
     }
   }
   if (!stdout_taken_) {

@@ -221,7 +221,8 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
           {pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
     }
     page.kernels = kernel_rows(*job.graph, window.first, window.last);
-    page.kernels_of = window.step.empty() ? "the planned part" : window.step + ", which is planned";
+    page.kernels_of =
+        "the planned part" + (window.step.empty() ? std::string() : " (" + window.step + ")");
     add_responses(job, page.kernels);
     const auto bar = [&](const char* label, const char* key) {
       report::EnergyBar b{.label = label, .parts = {}};

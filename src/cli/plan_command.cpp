@@ -74,7 +74,12 @@ Result<std::vector<plan::MeasuredRow>> read_measurements(Context& context, Input
   input.sources.push_back(record.path + " " + record.digest);
   context.add_input(std::move(record));
   input.measured = true;
-  return plan::read_measured(text);
+  auto rows = plan::read_measured(text);
+  if (!rows) {
+    rows.error().message = *path + ": " + rows.error().message;
+    return fail(std::move(rows).error());
+  }
+  return rows;
 }
 
 // Packs whose id was measured get the measured options.

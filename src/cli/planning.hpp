@@ -49,8 +49,8 @@ struct PlanView {
   plan::Bound bound;
   std::vector<plan::FrontierPoint> frontier;
   bool measured = false;
-  bool bound_assumed = false;  ///< none was given: --frontier alone
-  std::string vendor = {};     ///< "nvidia", "amd"; empty: the input does not say
+  bool bound_assumed = false;                   ///< none was given: --frontier alone
+  std::string vendor = {};                      ///< "nvidia", "amd"; empty: the input does not say
   std::span<const plan::RankPacks> ranks = {};  ///< of pack files: where they come from
 };
 Answer plan_answer(const PlanView& view, bool with_page);

@@ -1,4 +1,5 @@
 // One command line from words to exit code: parse, run, and say what failed.
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -45,6 +46,21 @@ std::string shown_command_line(std::span<const std::string> words) {
   return line;
 }
 
+// Two outputs into one file, or two documents on stdout, would mix.
+Status separate_outputs(const Context& context, const Command& command) {
+  std::vector<std::string> paths;
+  if (!command.artefact.empty() && context.output()) paths.push_back(*context.output());
+  for (const auto& format : find_flag(command, "export")->choices) {
+    for (auto& path : context.export_paths(format)) paths.push_back(std::move(path));
+  }
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::adjacent_find(paths);
+  if (twice == paths.end()) return {};
+  return fail(Errc::kInvalidArgument,
+              "two outputs go to " + (*twice == "-" ? std::string("stdout") : "'" + *twice + "'"),
+              "give each of -o and --export a file of its own");
+}
+
 int run_parsed(Arguments arguments, std::span<const std::string> words,
                const Surroundings& surroundings) {
   const auto show = [&](const std::string& text) {
@@ -69,6 +85,8 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
     if (!report::html_available() && context.wants("html")) {
       return Result<int>(fail(report::to_html(Answer{}, {}).error()));
     }
+    if (auto separate = separate_outputs(context, command); !separate)
+      return Result<int>(fail(std::move(separate).error()));
     return command.run(context);
   }();
   return outcome ? *outcome

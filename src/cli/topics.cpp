@@ -42,10 +42,10 @@ driver call, 'sync' the return of a blocking one.
 
 constexpr std::string_view kAnchor = R"(ANCHOR: an operation that waits for nothing in the trace
 
-Re-timing moves every operation that has a predecessor. One without, such as the first operation of
-a host thread, or GPU work whose launch was not recorded, has nothing to move it: it is held at the
-start that the trace shows, and called an anchor. There is at most one a thread, and one a stream
-without launches. Many anchors mean that a what-if moves little: the trace says too little.
+Re-timing moves every operation that has a predecessor. One without, such as the first operation
+of a host thread, or GPU work whose launch was not recorded, has nothing to move it: it is held at
+the start that the trace shows, and called an anchor. There is at most one a thread, and one a
+stream without launches. Many anchors mean that a what-if moves little: the trace says too little.
 )";
 
 constexpr std::string_view kIdle =
@@ -86,8 +86,8 @@ constexpr std::string_view kPolicy = R"(POLICY: what to do with policy.json
 
 'ergon plan ... -o policy.json' writes the clock of each pack (docs/formats/policy.md). No command
 of this version applies it: it is the input of a later 'ergon govern', or of a scheduler of your
-own. What works today is the best single clock: the answer prints the nvidia-smi or amd-smi command
-that locks it. Undo it with 'nvidia-smi --reset-gpu-clocks' (or 'amd-smi reset --clocks').
+own. What works today is the best single clock: the answer prints the nvidia-smi or amd-smi
+command that locks it. Undo it with 'nvidia-smi --reset-gpu-clocks' (or 'amd-smi reset --clocks').
 )";
 
 constexpr std::string_view kPacks = R"(PACKS: the time windows that get one clock

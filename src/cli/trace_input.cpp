@@ -1,6 +1,7 @@
 // Reads trace files and says what was read and what was left out.
 #include "trace_input.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace ergon::cli {
@@ -17,6 +18,9 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context,
                                                    const std::vector<std::string>& paths,
                                                    trace::ReadTimings* timings) {
   std::vector<trace::EventTable> tables;
+  if (std::count(paths.begin(), paths.end(), "-") > 1) {
+    return fail(Errc::kInvalidArgument, "stdin is named twice", "'-' can be read once");
+  }
   for (const auto& path : paths) {
     context.stage("reading " + path);
     ERGON_TRY(const auto source, io::open_source(path));

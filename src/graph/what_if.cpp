@@ -45,6 +45,53 @@ std::optional<double> unit_ns(std::string_view unit) {
   return std::nullopt;
 }
 
+// Why the expression is refused before the C library sees it, which recurses over groups and writes
+// counted repeats out; empty: fine.
+std::string too_complex(std::string_view pattern) {
+  constexpr std::size_t kLongest = 1000;
+  constexpr std::size_t kDeepest = 100;
+  constexpr std::uint64_t kLargest = 5000;  // characters with all counted repeats written out
+  if (pattern.size() > kLongest) return "the expression has more than 1,000 characters";
+  std::vector<std::uint64_t> groups{0};
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '(') {
+      groups.push_back(0);
+      if (groups.size() > kDeepest) return "groups lie more than 100 deep";
+      continue;
+    }
+    if (c == '{') {
+      std::uint64_t most = 0;
+      std::uint64_t count = 0;
+      for (++i; i < pattern.size() && pattern[i] != '}'; ++i) {
+        const bool digit = pattern[i] >= '0' && pattern[i] <= '9';
+        count = digit ? std::min<std::uint64_t>(
+                            count * 10 + static_cast<std::uint64_t>(pattern[i] - '0'), kLargest)
+                      : 0;
+        most = std::max(most, count);
+      }
+      groups.back() += most * last;
+      last *= std::max<std::uint64_t>(1, most);
+    } else {
+      last = 1;
+      if (c == ')' && groups.size() > 1) {
+        last = groups.back() + 1;
+        groups.pop_back();
+      } else if (c == '\\') {
+        ++i;
+      } else if (c == '[') {
+        i += i + 1 < pattern.size() && pattern[i + 1] == '^' ? 2 : 1;
+        while (i + 1 < pattern.size() && pattern[i + 1] != ']') ++i;
+        ++i;
+      }
+      groups.back() += last;
+    }
+    if (groups.back() > kLargest) return "its counted repeats are too many when written out";
+  }
+  return {};
+}
+
 }  // namespace
 
 struct WhatIf::Impl {
@@ -84,6 +131,7 @@ Result<WhatIf> WhatIf::parse(std::string_view text) {
   }
   const std::string pattern(text.substr(match + 2, colon - match - 2));
   if (pattern.find('\0') != std::string::npos) return refuse("a zero byte in the expression");
+  if (const std::string why = too_complex(pattern); !why.empty()) return refuse(why);
   const int status = regcomp(&impl->regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
   if (status != 0) {
     std::string why(256, '\0');

@@ -56,7 +56,11 @@ class Checker {
     const double low = d_.min_clock().si();
     const double high = d_.max_clock().si();
     const auto inside = [&](double f) { return f >= low * 0.999 && f <= high * 1.001; };
-    if (!inside(d_.peak_clock.si())) warn("peaks.clock_hz", "lies outside the supported clocks");
+    // Beyond any GPU's: a slip of the unit, with which all peaks would be wrong.
+    if (d_.peak_clock.si() > 10 * high || d_.peak_clock.si() < 0.1 * low)
+      error("peaks.clock_hz", "lies more than ten times outside the supported clocks");
+    else if (!inside(d_.peak_clock.si()))
+      warn("peaks.clock_hz", "lies outside the supported clocks");
     if (!inside(d_.coefficient_clock.si()))
       warn("coefficients.clock_hz", "lies outside the supported clocks");
     if (d_.behaviour.regime_break_hz && !inside(d_.behaviour.regime_break_hz->value())) {

@@ -35,6 +35,10 @@ Result<double> figure(const std::string& cell, std::uint64_t line, std::string_v
     return refuse(line, name + " is " + cell + ", expected " +
                             (column == "clock_hz" ? "a number above zero" : "zero or more"));
   }
+  if (column == "clock_hz" && *x < 1e5) {
+    return refuse(line, name + " is " + cell + ", which looks like MHz: write " + cell +
+                            "e6, clocks are in Hz");
+  }
   if (*x > kLargest) return refuse(line, name + " is " + cell + ", expected at most 1e18");
   return *x + 0.0;
 }
@@ -51,6 +55,10 @@ Result<std::vector<MeasuredRow>> read_measured(std::string_view csv_text) {
       if (found != table.header.size())
         return refuse(1, "the column " + std::string(kColumns[k]) + " is there twice");
       found = c;
+    }
+    if (found == table.header.size() && table.header.size() == 1 &&
+        table.header[0].find_first_of(";\t") != std::string::npos) {
+      return refuse(1, "the cells are separated by semicolons or tabs, expected commas");
     }
     if (found == table.header.size())
       return refuse(1, "there is no column " + std::string(kColumns[k]));

@@ -26,9 +26,9 @@ TEST(Measured, a_chain_in_order_of_first_appearance) {
 }
 
 TEST(Measured, columns_may_come_in_any_order_with_others_beside_them) {
-  const auto packs = read_measured("time_s,note,energy_j,pack,clock_hz\n1,x,2,a,3\n");
+  const auto packs = read_measured("time_s,note,energy_j,pack,clock_hz\n1,x,2,a,3e9\n");
   ASSERT_TRUE(packs);
-  EXPECT_EQ((*packs)[0].option.clock_hz, 3);
+  EXPECT_EQ((*packs)[0].option.clock_hz, 3e9);
   EXPECT_EQ((*packs)[0].option.energy_j, 2);
 }
 
@@ -45,17 +45,19 @@ TEST(Measured, errors_name_the_line) {
            Bad{"pack,clock,time_s,energy_j\na,1,1,1\n", 1, "no column clock_hz"},
            Bad{"pack,clock_hz,time_s,energy_j,pack\na,1,1,1,a\n", 1, "pack is there twice"},
            Bad{head, 1, "no row"},
-           Bad{head + "a,1,1,1\n,1,1,1\n", 3, "pack is empty"},
-           Bad{head + "a,1,1,1\n\na,2,x,1\n", 4, "time_s is \"x\""},
-           Bad{head + "a,1,nan,1\n", 2, "time_s is \"nan\""},
-           Bad{head + "a,1,inf,1\n", 2, "time_s is \"inf\""},
+           Bad{head + "a,1e9,1,1\n,1e9,1,1\n", 3, "pack is empty"},
+           Bad{head + "a,1e9,1,1\n\na,2e9,x,1\n", 4, "time_s is \"x\""},
+           Bad{head + "a,1e9,nan,1\n", 2, "time_s is \"nan\""},
+           Bad{head + "a,1e9,inf,1\n", 2, "time_s is \"inf\""},
            Bad{head + "a,0,1,1\n", 2, "clock_hz is 0"},
-           Bad{head + "a,1,-1,1\n", 2, "time_s is -1"},
-           Bad{head + "a,1,1,-2\n", 2, "energy_j is -2"},
-           Bad{head + "a,1,1,\n", 2, "energy_j is \"\""},
+           Bad{head + "a,1e9,-1,1\n", 2, "time_s is -1"},
+           Bad{head + "a,1e9,1,-2\n", 2, "energy_j is -2"},
+           Bad{head + "a,1e9,1,\n", 2, "energy_j is \"\""},
+           Bad{head + "a,1410,1,1\n", 2, "looks like MHz"},
+           Bad{"pack;clock_hz;time_s;energy_j\na;1e9;1;1\n", 1, "expected commas"},
            Bad{head + "a,1410MHz,1,1\n", 2, "clock_hz is \"1410MHz\""},
            Bad{head + "a,1e9,1,1\nb,1e9,1,1\na,1000000000,2,2\n", 4, "already, on line 2"},
-           Bad{head + "a,1,1\n", 2, "3 fields"},
+           Bad{head + "a,1e9,1\n", 2, "3 fields"},
        }) {
     const auto packs = read_measured(bad.text);
     ASSERT_FALSE(packs) << bad.text;

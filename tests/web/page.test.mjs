@@ -271,6 +271,16 @@ await test('a large trace opens at once and stays below 5 MB', async () => {
   await context.close();
 });
 
+await test('a narrow page says that its tables scroll', async () => {
+  const {tab, context, faults} = await open(page, {viewport: {width: 420, height: 800}});
+  await ready(tab);
+  await tab.waitForTimeout(200);
+  assert.ok((await tab.locator('.scrolls:visible').count()) > 0);
+  assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, 'the page itself does not');
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
 await browser.close();
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

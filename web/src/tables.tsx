@@ -106,6 +106,20 @@ function Toolbar({table}: {table: HTMLTableElement}) {
   );
 }
 
+/** Where a table is wider than its box, a line says that it scrolls. */
+function sayScrolls(box: HTMLElement): void {
+  const hint = document.createElement('p');
+  hint.className = 'muted scrolls';
+  hint.textContent = 'Scroll sideways for more columns \u2192';
+  hint.hidden = true;
+  box.after(hint);
+  const look = (): void => {
+    hint.hidden = box.scrollWidth <= box.clientWidth + 2;
+  };
+  new ResizeObserver(look).observe(box);
+  look();
+}
+
 /** A number that is copied alone takes its unit along. */
 function copyWithUnit(event: ClipboardEvent): void {
   const selection = document.getSelection();
@@ -122,6 +136,8 @@ function copyWithUnit(event: ClipboardEvent): void {
 export function startTables(): void {
   for (const table of document.querySelectorAll<HTMLTableElement>('table[data-title]')) {
     makeSortable(table);
+    const box = table.closest('.table-box');
+    if (box instanceof HTMLElement) sayScrolls(box);
     const rows = table.tBodies[0]?.rows.length ?? 0;
     const place = table.closest('.table-box')?.previousElementSibling;
     if (rows > 8 && place instanceof HTMLElement && place.classList.contains('toolbar-place')) {

@@ -286,9 +286,11 @@ function drawWindow(context: CanvasRenderingContext2D, scene: Scene, [begin, end
   context.fillStyle = colors.accent;
   context.fillRect(left, kRuler - 3, right - left, 3);
   if (right - left > 60) {
-    context.textAlign = 'left';
+    // At its end: names of GPUs stand at the left.
+    context.textAlign = 'right';
     context.font = '600 11px system-ui, sans-serif';
-    context.fillText('planned', left + 4, kRuler + 9);
+    context.fillText('planned', right - 4, kRuler + 11);
+    context.textAlign = 'left';
     context.font = kFont;
   }
 }
