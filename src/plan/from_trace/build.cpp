@@ -7,6 +7,7 @@
 #include "coupling.hpp"
 #include "cut.hpp"
 #include "price.hpp"
+#include "window_retimer.hpp"
 
 namespace ergon::plan {
 namespace {
@@ -66,6 +67,7 @@ std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
 void add_fine_groups(const graph::Graph& graph, const Window& window,
                      std::span<const NodeModel> models, std::span<const NodeId> operations,
                      std::uint32_t gpu, std::vector<FineGroup>& out) {
+  out.reserve(out.size() + operations.size());
   Nanos until = window.begin_ns;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const NodeId n = operations[i];
@@ -74,7 +76,6 @@ void add_fine_groups(const graph::Graph& graph, const Window& window,
     const Nanos next = i + 1 < operations.size() ? graph.start(operations[i + 1]) : window.end_ns;
     const Nanos end = start + graph.duration(n);
     const NodeModel& m = models[n - window.first];
-    const double t = to_seconds(graph.duration(n)).si();
     FineGroup group;
     group.gpu = gpu;
     group.length_s = to_seconds(std::max<Nanos>(0, next - begin)).si();
@@ -82,7 +83,11 @@ void add_fine_groups(const graph::Graph& graph, const Window& window,
     group.busy_s =
         to_seconds(std::max<Nanos>(0, std::min(end, next) - std::max(start, until))).si();
     until = std::max(until, end);
-    group.response = response_of(m, t);
+    group.observed_s = to_seconds(end - start).si();
+    group.core = m.core;
+    group.memory = m.memory;
+    group.core_j = m.core_j;
+    group.memory_j = m.memory_j;
     group.fixed = m.known == model::Known::kUnknown && (m.core > 0 || m.memory > 0);
     out.push_back(group);
   }
@@ -176,6 +181,10 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
                        .limit_w = packs.table.power_limit_w};
   const NodeTimes times(graph, window, packs.nodes, packs.table, options.curves);
   const Coupling coupling = find_coupling(graph, window, operations);
+  // Of one GPU alone, whose operations get no shorter, all packs are re-timed in one pass.
+  const bool one_pass = graph.gpus().size() == 1 && packs.curves.empty() &&
+                        window.next == graph::kNoNode && window.tails.empty();
+  const WindowRetimer* retimer = one_pass ? &retimer_of(graph, packs) : nullptr;
 
   std::vector<SegmentPrice> prices;
   std::vector<SegmentRef> refs;
@@ -187,7 +196,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
     const auto segments =
         cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
     auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,
-                                 operations[g], segments);
+                                 operations[g], segments, retimer);
     std::unordered_map<std::string_view, std::int64_t> seen;
     std::size_t at = 0;
     for (std::size_t s = 0; s < segments.size(); ++s) {

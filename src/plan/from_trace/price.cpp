@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+
+#include "window_retimer.hpp"
 
 namespace ergon::plan {
 
@@ -225,6 +228,30 @@ double between(std::span<const std::size_t> anchors, std::span<const double> val
   return values[i - 1] + share * (values[i] - values[i - 1]);
 }
 
+// The same in one pass over the contracted window: seconds by segment and anchor.
+std::vector<std::vector<double>> late_alone(const graph::Graph& graph, const Window& window,
+                                            std::span<const NodeModel> models,
+                                            const model::ClockTable& table,
+                                            std::span<const std::size_t> anchors,
+                                            std::span<const Segment> segments,
+                                            const WindowRetimer& retimer) {
+  std::vector<NodeId> ends;
+  for (std::size_t s = 1; s < segments.size(); ++s)
+    ends.push_back(graph::node_at(graph, segments[s].start_ns));
+  ends.push_back(window.last);
+  std::vector<std::vector<double>> late(segments.size());
+  for (std::size_t block = 0; block < anchors.size(); block += kLanes) {
+    const auto clocks = anchors.subspan(block, std::min(kLanes, anchors.size() - block));
+    const ClockGrowth<kLanes> growth(table, models, window.first, {}, clocks);
+    const auto all = retimer.run_alone<kLanes>(ends, growth);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      for (std::size_t i = 0; i < clocks.size(); ++i)
+        late[s].push_back(to_seconds(static_cast<Nanos>(all[s][i])).si());
+    }
+  }
+  return late;
+}
+
 }  // namespace
 
 std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window& window,
@@ -232,8 +259,8 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
                                          const model::ClockTable& table,
                                          std::span<const std::size_t> clocks,
                                          std::span<const NodeId> operations,
-                                         std::span<const Segment> segments) {
-  Delays delays(graph, window, times, operations, segments);
+                                         std::span<const Segment> segments,
+                                         const WindowRetimer* retimer) {
   const std::vector<std::size_t> anchors = anchors_of(clocks, window.last - window.first);
   std::vector<std::vector<double>> late(segments.size());  // by segment and anchor
   std::vector<std::vector<double>> own(segments.size());
@@ -241,14 +268,21 @@ std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window
     return s + 1 < segments.size() &&
            waits_for_collective(graph, operations[segments[s + 1].begin]);
   };
-  for (std::size_t s = 0; s < segments.size(); ++s) {
-    for (std::size_t block = 0; block < anchors.size(); block += kLanes) {
-      const std::size_t width = std::min(kLanes, anchors.size() - block);
-      const Lanes all = delays.late(s, std::span(anchors).subspan(block, width));
-      for (std::size_t i = 0; i < width; ++i) late[s].push_back(to_seconds(all[i]).si());
-      if (!waits(s)) continue;
-      const Lanes alone = delays.own_late(s);
-      for (std::size_t i = 0; i < width; ++i) own[s].push_back(to_seconds(alone[i]).si());
+  bool any_waits = false;
+  for (std::size_t s = 0; s < segments.size() && !any_waits; ++s) any_waits = waits(s);
+  if (retimer != nullptr && !any_waits) {
+    late = late_alone(graph, window, models, table, anchors, segments, *retimer);
+  } else {
+    Delays delays(graph, window, times, operations, segments);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      for (std::size_t block = 0; block < anchors.size(); block += kLanes) {
+        const std::size_t width = std::min(kLanes, anchors.size() - block);
+        const Lanes all = delays.late(s, std::span(anchors).subspan(block, width));
+        for (std::size_t i = 0; i < width; ++i) late[s].push_back(to_seconds(all[i]).si());
+        if (!waits(s)) continue;
+        const Lanes alone = delays.own_late(s);
+        for (std::size_t i = 0; i < width; ++i) own[s].push_back(to_seconds(alone[i]).si());
+      }
     }
   }
 

@@ -76,11 +76,17 @@ struct SegmentPrice {
   model::Response response;
   std::array<double, model::kKnownKinds> known_s = {};
 };
+///
+/// `retimer`: of the window, where run_alone() holds for it and one GPU's operations; else nullptr.
 std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window& window,
                                          const NodeTimes& times, std::span<const NodeModel> models,
                                          const model::ClockTable& table,
                                          std::span<const std::size_t> clocks,
                                          std::span<const graph::NodeId> operations,
-                                         std::span<const Segment> segments);
+                                         std::span<const Segment> segments,
+                                         const WindowRetimer* retimer);
+
+/// The window with its operations that answer to the clock, contracted; kept in `packs`.
+const WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& packs);
 
 }  // namespace ergon::plan

@@ -16,8 +16,14 @@ std::size_t graph_gpu(const TracePacks& packs, std::uint32_t gpu) {
   return static_cast<std::size_t>(std::stoul(packs.problem.gpus[gpu].id));
 }
 
+double length_s(const TracePacks& packs, double late_ns) {
+  return to_seconds(packs.window.end_ns - packs.window.begin_ns + static_cast<Nanos>(late_ns)).si();
+}
+
+}  // namespace
+
 // Made once for all re-timings of a window.
-WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& packs) {
+const WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& packs) {
   if (!packs.retimer) {
     const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
     const bool longer = std::ranges::all_of(packs.curves, [&](const Curve& curve) {
@@ -25,50 +31,54 @@ WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& packs) {
                                  [&](std::size_t clock) { return curve.time_ratio[clock] >= 1; });
     });
     packs.retimer = std::make_shared<WindowRetimer>(
-        graph, packs.window, [&](NodeId n) { return graph.gpu(n) >= 0 && times.scales(n); },
-        longer);
+        graph, packs.window,
+        [&](NodeId n) { return times.scales(n) && graph::on_gpu(graph.kind(n)); }, longer);
   }
   return *packs.retimer;
 }
 
-}  // namespace
-
 double retime_choice(const graph::Graph& graph, const TracePacks& packs,
                      std::span<const std::uint32_t> choice) {
-  const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
-  // The clock of each GPU at each moment, as the packs lie in the trace.
-  std::vector<std::vector<std::pair<Nanos, std::size_t>>> clocks(graph.gpus().size());
+  // The clock of each GPU at each moment, as the packs lie in the trace. Operations come in order.
+  struct Line {
+    std::vector<std::pair<Nanos, std::size_t>> clocks;
+    std::size_t next = 0;
+  };
+  std::vector<Line> lines(graph.gpus().size());
   for (std::size_t i = 0; i < packs.packs.size(); ++i) {
     const Pack& pack = packs.problem.packs[i];
     const std::size_t from_top = pack.options.size() - 1 - choice[i];
-    clocks[graph_gpu(packs, pack.gpu)].emplace_back(
+    lines[graph_gpu(packs, pack.gpu)].clocks.emplace_back(
         packs.packs[i].start_ns, packs.clocks[packs.clocks.size() - 1 - from_top]);
   }
-  const Lanes length = retimer_of(graph, packs).run([&](NodeId n, Lanes& out) {
-    const auto& list = clocks[static_cast<std::size_t>(graph.gpu(n))];
-    const auto at = std::upper_bound(list.begin(), list.end(), graph.start(n),
-                                     [](Nanos t, const auto& entry) { return t < entry.first; });
-    out.fill(at != list.begin() ? times.at(n, std::prev(at)->second) : graph.duration(n));
-  });
-  return to_seconds(length[0]).si();
+  const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
+  const bool one_gpu = lines.size() == 1;
+  const auto late =
+      retimer_of(graph, packs).run<1>([&](const WindowRetimer::Kept& node, auto& out) {
+        Line& line = lines[one_gpu ? 0 : static_cast<std::size_t>(graph.gpu(node.id))];
+        const Nanos start = graph.start(node.id);
+        while (line.next < line.clocks.size() && line.clocks[line.next].first <= start) ++line.next;
+        const auto observed = static_cast<Nanos>(node.observed_ns);
+        const Nanos length = line.next == 0
+                                 ? observed
+                                 : times.at(node.id, observed, line.clocks[line.next - 1].second);
+        out[0] = static_cast<double>(length - observed);
+      });
+  return length_s(packs, late[0]);
 }
 
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs) {
-  const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
-  WindowRetimer& retimer = retimer_of(graph, packs);
   // Each clock once.
   std::vector<std::size_t> missing;
   for (const std::size_t clock : packs.clocks)
     if (!packs.window_s.contains(clock)) missing.push_back(clock);
   for (std::size_t block = 0; block < missing.size(); block += kLanes) {
-    const std::size_t width = std::min(kLanes, missing.size() - block);
-    std::array<std::size_t, kLanes> clocks;
-    for (std::size_t i = 0; i < kLanes; ++i) clocks[i] = missing[block + std::min(i, width - 1)];
-    const Lanes length = retimer.run([&](NodeId n, Lanes& out) {
-      const Nanos observed = graph.duration(n);
-      for (std::size_t i = 0; i < kLanes; ++i) out[i] = times.at(n, observed, clocks[i]);
-    });
-    for (std::size_t i = 0; i < width; ++i) packs.window_s[clocks[i]] = to_seconds(length[i]).si();
+    const auto clocks = std::span(missing).subspan(block, std::min(kLanes, missing.size() - block));
+    const ClockGrowth<kLanes> growth(packs.table, packs.nodes, packs.window.first, packs.curves,
+                                     clocks);
+    const auto late = retimer_of(graph, packs).run<kLanes>(growth);
+    for (std::size_t i = 0; i < clocks.size(); ++i)
+      packs.window_s[clocks[i]] = length_s(packs, late[i]);
   }
   std::vector<double> result;
   result.reserve(packs.clocks.size());

@@ -1,110 +1,135 @@
 // Contracts the graph of a window.
 #include "window_retimer.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace ergon::plan {
 
 using graph::NodeId;
 
-void WindowRetimer::add(const graph::Graph& graph, NodeId n, bool scales, bool longer) {
-  const auto place_of = [&](const graph::Edge& edge) -> Place {
-    if (edge.from < window_.first) {
-      const Nanos from = graph.start(edge.from);
-      return {kAbsolute, from + (edge.from_start ? 0 : graph.duration(edge.from)) + edge.lag};
-    }
-    Place place = places_[edge.from - window_.first];
-    if (!edge.from_start) {
-      if (place.base != kAbsolute && place.base % 2 == 0 && kept_[place.base / 2].scales &&
-          kept_[place.base / 2].id == edge.from) {
-        place = {place.base + 1, 0};
-      } else {
-        place.lag += graph.duration(edge.from);
-      }
-    }
-    place.lag += edge.lag;
-    return place;
-  };
+namespace {
+constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
+}  // namespace
+
+void WindowRetimer::add(const graph::Graph& graph, NodeId n, bool scales) {
   const std::size_t edges = graph.edge_count(n);
   const auto first = static_cast<std::uint32_t>(waits_.size());
-  Nanos floor = edges == 0 ? graph.start(n) : graph.span_begin();
-  Nanos observed = std::numeric_limits<Nanos>::min();  // of the waits that are no absolute times
+  const Nanos start = graph.start(n);
+  const Nanos duration = graph.duration(n);
+  const Nanos ready = start - (edges == 0 ? 0 : graph.residual(n));
+  Nanos floor = edges == 0 ? start : graph.span_begin();
   for (std::size_t e = 0; e < edges; ++e) {
     const graph::Edge edge = graph.edge(n, e);
-    const Place place = place_of(edge);
-    if (place.base == kAbsolute) {
-      floor = std::max(floor, place.lag);
+    const Nanos from =
+        graph.start(edge.from) + (edge.from_start ? 0 : graph.duration(edge.from)) + edge.lag;
+    std::uint32_t base = edge.from < window_.first ? kAbsolute : base_[edge.from - window_.first];
+    if (base == kAbsolute) {
+      floor = std::max(floor, from);
       continue;
     }
-    observed = std::max(observed, graph.start(edge.from) +
-                                      (edge.from_start ? 0 : graph.duration(edge.from)) + edge.lag);
+    const Kept& before = kept_[base / 2];
+    if (!edge.from_start && before.id == edge.from && before.scales) ++base;
+    const auto slack = static_cast<double>(ready - from);
     bool known = false;
     for (std::size_t w = first; w < waits_.size(); ++w) {
-      if (waits_[w].base != place.base) continue;
-      waits_[w].lag = std::max(waits_[w].lag, place.lag);
+      if (waits_[w].slot != base) continue;
+      waits_[w].slack_ns = std::min(waits_[w].slack_ns, slack);
       known = true;
     }
-    if (!known) waits_.push_back(place);
+    if (!known) waits_.push_back({slack, base});
   }
-  const Nanos residual = edges == 0 ? 0 : graph.residual(n);
   const std::size_t waits = waits_.size() - first;
-  Place place{kAbsolute, floor + residual};
-  if (longer && !scales && waits == 1 && observed >= floor) {
-    place = {waits_.back().base, waits_.back().lag + residual};
+  std::uint32_t base = kAbsolute;
+  if (longer_ && !scales && waits == 1 && waits_.back().slack_ns <= 0) {
+    base = waits_.back().slot;
+    Kept& kept = kept_[base / 2];
+    (base % 2 == 0 ? kept.start_reach : kept.end_reach) = n;
     waits_.pop_back();
   } else if (scales || waits > 0) {
-    place = {static_cast<std::uint32_t>(2 * kept_.size()), 0};
-    kept_.push_back({n, first, static_cast<std::uint32_t>(waits_.size()), scales, floor, residual});
+    base = static_cast<std::uint32_t>(2 * kept_.size());
+    kept_.push_back({.observed_ns = static_cast<double>(duration),
+                     .floor_slack_ns = static_cast<double>(ready - floor),
+                     .id = n,
+                     .waits_end = static_cast<std::uint32_t>(waits_.size()),
+                     .start_reach = n,
+                     .end_reach = n,
+                     .scales = scales});
+    start_.push_back(start);
+    duration_.push_back(duration);
+    latest_.insert(latest_.end(), 2, kNever);
   }
-  places_.push_back(place);
+  base_.push_back(base);
   if (window_.next != graph::kNoNode) return;
-  Place end = place;
-  if (scales)
-    ++end.base;
-  else
-    end.lag += graph.duration(n);
-  if (std::ranges::binary_search(window_.tails, n))  // the idle tail after it moves along
-    end.lag += window_.end_ns - (graph.start(n) + graph.duration(n));
-  ends_.push_back(end);
-}
-
-void WindowRetimer::finish(bool open) {
-  times_.resize(2 * kept_.size());
-  if (open) {
-    tail_.assign(2 * kept_.size(), std::numeric_limits<Nanos>::min());
-    absolute_end_ = window_.end_ns;
-    for (const Place& end : ends_) {
-      if (end.base == kAbsolute)
-        absolute_end_ = std::max(absolute_end_, end.lag);
-      else
-        tail_[end.base] = std::max(tail_[end.base], end.lag);
-    }
+  Nanos end = start + duration;
+  if (std::ranges::binary_search(window_.tails, n))
+    end = window_.end_ns;  // the idle tail moves along
+  if (base == kAbsolute) {
+    absolute_late_ns_ = std::max(absolute_late_ns_, static_cast<double>(end - window_.end_ns));
   } else {
-    ends_ = {places_.back()};
+    Nanos& latest = latest_[base + (scales ? 1 : 0)];
+    latest = std::max(latest, end);
   }
-  if (open) ends_ = {};
-  places_ = {};
 }
 
-Lanes WindowRetimer::length() const {
-  Lanes length;
+// Ends that can be the last: not those that another one never lies before.
+void WindowRetimer::find_tails() {
   if (window_.next != graph::kNoNode) {
-    const Place& next = ends_.front();
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const Nanos start = next.base == kAbsolute ? next.lag : times_[next.base][i] + next.lag;
-      length[i] = window_.end_ns - window_.begin_ns + start - next_start_;
+    const std::uint32_t base = base_.back();
+    if (base == kAbsolute) return;
+    tails_.push_back({base / 2, base % 2 == 1, 0});
+    absolute_late_ns_ = -std::numeric_limits<double>::infinity();
+    return;
+  }
+  std::uint32_t w = 0;
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    const Nanos least = longer_ ? duration_[k] : 0;
+    for (; w < kept_[k].waits_end; ++w) {
+      Nanos& latest = latest_[waits_[w].slot];
+      if (latest <= start_[k] - static_cast<Nanos>(waits_[w].slack_ns) + least) latest = kNever;
     }
-    return length;
   }
-  Lanes end;
-  end.fill(absolute_end_);
-  for (std::size_t b = 0; b < tail_.size(); ++b) {
-    if (tail_[b] == std::numeric_limits<Nanos>::min()) continue;
-    for (std::size_t i = 0; i < kLanes; ++i) end[i] = std::max(end[i], times_[b][i] + tail_[b]);
+  for (std::uint32_t b = 0; b < latest_.size(); ++b) {
+    if (latest_[b] == kNever) continue;
+    tails_.push_back({b / 2, b % 2 == 1, static_cast<double>(window_.end_ns - latest_[b])});
   }
-  for (std::size_t i = 0; i < kLanes; ++i) length[i] = end[i] - window_.begin_ns;
-  return length;
+}
+
+// A time's place is used again after the last node that waits for it.
+void WindowRetimer::give_slots() {
+  constexpr std::uint32_t kUnused = 0;
+  std::vector<std::uint32_t> last_use(2 * kept_.size(), kUnused);
+  std::uint32_t w = 0;
+  for (std::uint32_t k = 0; k < kept_.size(); ++k) {
+    for (; w < kept_[k].waits_end; ++w) last_use[waits_[w].slot] = k;
+  }
+  std::vector<std::uint32_t> free;
+  const auto take = [&](std::uint32_t base) -> std::uint32_t {
+    if (last_use[base] == kUnused) return 0;
+    if (free.empty()) return static_cast<std::uint32_t>(slots_++);
+    const std::uint32_t slot = free.back();
+    free.pop_back();
+    return slot;
+  };
+  w = 0;
+  for (std::uint32_t k = 0; k < kept_.size(); ++k) {
+    for (; w < kept_[k].waits_end; ++w) {
+      const std::uint32_t base = waits_[w].slot;
+      const Kept& from = kept_[base / 2];
+      waits_[w].slot = base % 2 == 0 ? from.start_slot : from.end_slot;
+      if (last_use[base] == k) free.push_back(waits_[w].slot);
+    }
+    kept_[k].start_slot = take(2 * k);
+    kept_[k].end_slot = kept_[k].scales ? take(2 * k + 1) : 0;
+  }
+}
+
+void WindowRetimer::finish() {
+  find_tails();
+  give_slots();
+  base_ = {};
+  latest_ = {};
+  start_ = {};
+  duration_ = {};
 }
 
 }  // namespace ergon::plan

@@ -89,11 +89,15 @@ struct Window {
 
 /// A kernel's share in finest_bound(): one pack of its own.
 struct FineGroup {
-  std::uint32_t gpu = 0;
   double length_s = 0;   ///< from its start to the next operation's start
   double overlap_s = 0;  ///< of its duration, what runs beside the next one
   double busy_s = 0;
-  model::Response response;
+  double observed_s = 0;  ///< its duration
+  float core = 0;         ///< as NodeModel
+  float memory = 0;
+  float core_j = 0;
+  float memory_j = 0;
+  std::uint32_t gpu = 0;
   bool fixed = false;  ///< unknown response: kept at the trace's clock
 };
 
