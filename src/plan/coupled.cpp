@@ -26,6 +26,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-9;
 // Without switch cost plans are cheap to improve: to this gap, whatever the target.
 constexpr double kCheapGap = 1e-6;
+// The bound of pairs of GPUs is dear: from this gap on, and with so many steps of its sums.
+constexpr double kPairsFrom = 2e-3;
+constexpr double kPairWork = 5e9;
 
 Choice fastest_choice(const Problem& problem) {
   Choice out;
@@ -84,6 +87,7 @@ struct CoupledSolver::Parts {
   void join(Solution& best, const Choice& early, const Choice& late, double deadline_s) const;
   void consider(Solution& best, const Choice& choice, double deadline_s) const;
   Choice one_clock_each() const;
+  void raise_by_pairs(Solution& best, std::span<const double> prices, double deadline_s);
   Error infeasible(double deadline_s, const SolveOptions& options, bool alone);
 };
 
@@ -279,6 +283,23 @@ void CoupledSolver::Parts::join(Solution& best, const Choice& early, const Choic
   }
 }
 
+// Where waits hold in every plan time is dearer: prices are raised as long as that helps.
+void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double> prices,
+                                          double deadline_s) {
+  if (problem.switching.min_run_s > 0) return;
+  const double passes = std::floor(kPairWork / std::max(PairBound(problem, net).work(), 1.0));
+  std::vector<double> raised(prices.size());
+  double last = -kInfinity;
+  double scale = 1;
+  for (int pass = 0; pass < std::min(passes, 4.0); ++pass, scale += 0.025) {
+    for (std::size_t a = 0; a < raised.size(); ++a) raised[a] = scale * prices[a];
+    const double value = bound.bound_of_pairs(raised, deadline_s);
+    best.lower_bound_j = std::max(best.lower_bound_j, value);
+    if (value <= last) break;
+    last = value;
+  }
+}
+
 std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
                                                             const SolveOptions& options,
                                                             bool alone) {
@@ -350,6 +371,8 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
     if (from.empty()) break;
     consider(best, anneal->run(from, {0.06 * unit, 0.002 * unit, moves, round}), deadline_s);
   }
+  if (alone && gap() > std::max(options.target_gap, kPairsFrom))
+    raise_by_pairs(best, prices, deadline_s);
   if (best.choice.empty()) return std::nullopt;
   last_prices = prices;
   last_choice = best.choice;

@@ -16,7 +16,12 @@ PricedBound::PricedBound(const Problem& problem, const Network& net)
   for (const ClockChain& chain : chains_) dps_.emplace_back(chain);
 }
 
-double PricedBound::bound(std::span<const double> prices, double deadline_s) {
+double PricedBound::bound_of_pairs(std::span<const double> prices, double deadline_s) {
+  PairBound pairs(problem_, net_);
+  return bound(prices, deadline_s, &pairs);
+}
+
+double PricedBound::bound(std::span<const double> prices, double deadline_s, PairBound* pairs) {
   const double latest = latest_end(deadline_s);
   const auto price = [&](std::uint32_t arc) { return std::max(prices[arc], 0.0); };
 
@@ -40,6 +45,7 @@ double PricedBound::bound(std::span<const double> prices, double deadline_s) {
   }
 
   std::size_t longest = 0;
+  std::vector<double> alone(problem_.gpus.size(), 0.0);
   for (std::uint32_t g = 0; g < problem_.gpus.size(); ++g) {
     const std::uint32_t first = net_.row_begin[g];
     const std::uint32_t n = net_.row_begin[g + 1] - first;
@@ -53,6 +59,7 @@ double PricedBound::bound(std::span<const double> prices, double deadline_s) {
     const PricedPath& path = dps_[g].solve(pack_price_, switch_price_);
     if (path.cost_j == std::numeric_limits<double>::infinity()) return -path.cost_j;
     total += path.cost_j;
+    alone[g] = path.cost_j;
     longest = std::max<std::size_t>(longest, n);
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t slot = path.slots[i];
@@ -62,7 +69,14 @@ double PricedBound::bound(std::span<const double> prices, double deadline_s) {
     }
   }
   constexpr double kUnit = std::numeric_limits<double>::epsilon();
-  return total - 4 * kUnit * static_cast<double>(longest + net_.arcs.size() + 64) * size;
+  total -= 4 * kUnit * static_cast<double>(longest + net_.arcs.size() + 64) * size;
+  if (pairs == nullptr) return total;
+  double more = -64 * kUnit * static_cast<double>(net_.row.size()) * size;
+  for (const PairBound::Cost& c : pairs->costs(prices))
+    more += std::max(c.cost_j - (alone[c.a] + alone[c.b]), 0.0);
+  // A pair starts as early as it can: that is best but for what is missing to a flow.
+  for (std::uint32_t v = 2; v < net_.nodes; ++v) more -= std::abs(surplus[v]) * latest;
+  return total + std::max(more, 0.0);
 }
 
 }  // namespace ergon::plan

@@ -5,6 +5,7 @@
 
 #include "clock_chain.hpp"
 #include "network.hpp"
+#include "pair_bound.hpp"
 #include "price_dp.hpp"
 
 namespace ergon::plan {
@@ -19,11 +20,17 @@ class PricedBound {
   /// A lower bound on the energy of every plan within the deadline (and its tolerance), for any
   /// prices: negative ones count as 0, whatever is missing to a flow is paid for, and a margin for
   /// rounding is taken off. -infinity where a GPU has no plan at all (min_run_s).
-  double bound(std::span<const double> prices, double deadline_s);
+  double bound(std::span<const double> prices, double deadline_s) {
+    return bound(prices, deadline_s, nullptr);
+  }
+  /// The same, with the waits within pairs of GPUs kept; never lower, and dear to find.
+  double bound_of_pairs(std::span<const double> prices, double deadline_s);
   /// The cheapest choice at the prices of the last call, by pack; not a plan within the deadline.
   [[nodiscard]] const Choice& cheapest() const { return cheapest_; }
 
  private:
+  double bound(std::span<const double> prices, double deadline_s, PairBound* pairs);
+
   const Problem& problem_;
   const Network& net_;
   std::vector<ClockChain> chains_;
