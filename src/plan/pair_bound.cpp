@@ -151,8 +151,10 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> PairBound::pairs(
       for (const Item& item : meetings(a, b, prices)) c.worth += item.price_a_w + item.price_b_w;
       if (c.worth > 0) all.push_back(c);
     }
-  std::ranges::stable_sort(
-      all, [](const Candidate& x, const Candidate& y) { return x.worth > y.worth; });
+  std::ranges::sort(all, [](const Candidate& x, const Candidate& y) {
+    if (x.worth != y.worth) return x.worth > y.worth;
+    return x.a != y.a ? x.a < y.a : x.b < y.b;
+  });
   std::vector<char> taken(chains_.size(), 0);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
   for (const Candidate& c : all) {
@@ -191,7 +193,7 @@ class PairBound::Pass {
         grid_(in.grid_for(a, b)),
         shift_(grid_),
         size_(grid_.size()),
-        wide_(side_[0].width * side_[1].width),
+        wide_(std::size_t{side_[0].width} * side_[1].width),
         value_(wide_ * size_),
         both_(size_),
         scratch_(size_) {
@@ -255,7 +257,7 @@ class PairBound::Pass {
   // Both ends are followed by the makespan.
   void end() {
     for (std::size_t s = 0; s < wide_; ++s)
-      for (std::uint32_t k = 0; k < size_; ++k) {
+      for (std::uint32_t k = 0; k < grid_.size(); ++k) {
         const double d = grid_.at(k);
         value_[s * size_ + k] = d < 0 ? -d * side_[0].last_w : d * side_[1].last_w;
       }
@@ -281,9 +283,9 @@ class PairBound::Pass {
     for (std::size_t s = 0; s < wide_; ++s) {
       double* v = value_.data() + s * size_;
       if (side == 0) {
-        for (std::uint32_t k = size_ - 1; k-- > 0;) v[k] = std::min(v[k], v[k + 1] + more);
+        for (std::size_t k = size_ - 1; k-- > 0;) v[k] = std::min(v[k], v[k + 1] + more);
       } else {
-        for (std::uint32_t k = 1; k < size_; ++k) v[k] = std::min(v[k], v[k - 1] + more);
+        for (std::size_t k = 1; k < size_; ++k) v[k] = std::min(v[k], v[k - 1] + more);
       }
     }
   }
@@ -352,7 +354,7 @@ class PairBound::Pass {
   std::array<Side, 2> side_;
   PairGrid grid_;
   GridShift shift_;
-  std::uint32_t size_;
+  std::size_t size_;
   std::size_t wide_;
   std::vector<double> value_, both_, scratch_;
 };
