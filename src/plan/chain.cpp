@@ -44,10 +44,11 @@ class ChainSolver {
   ChainSolver(const ClockChain& chain, double limit_s, const SolveOptions& options)
       : chain_(chain), limits_{.limit_s = limit_s} {
     limits_.target_gap = options.target_gap;
-    if (chain_.slots() <= kMedium) limits_.target_gap = std::min(options.target_gap, kMediumGap);
-    if (chain_.slots() <= kSmall) limits_.target_gap = 0;
     limits_.labels = kLabels * static_cast<std::size_t>(std::max(1, options.effort));
     best_.spent.energy_j = kInfinity;
+    if (options.quick) return;
+    if (chain_.slots() <= kMedium) limits_.target_gap = std::min(options.target_gap, kMediumGap);
+    if (chain_.slots() <= kSmall) limits_.target_gap = 0;
   }
 
   // False where no plan ends in time; fastest_s() is then the shortest time there is.

@@ -93,6 +93,26 @@ void add_fine_groups(const graph::Graph& graph, const Window& window,
   }
 }
 
+// A count for each name. Names of one table are told apart by their number in it.
+class NameCounts {
+ public:
+  explicit NameCounts(const graph::Graph& graph) : graph_(graph) {}
+  std::int64_t& of(NodeId n) {
+    const std::uint32_t table = graph_.table(n);
+    const trace::StringId name = graph_.table_of(n).name[graph_.event(n)];
+    if (table >= of_table_.size()) of_table_.resize(table + 1);
+    std::vector<std::int64_t*>& counts = of_table_[table];
+    if (name >= counts.size()) counts.resize(name + 1, nullptr);
+    if (counts[name] == nullptr) counts[name] = &by_name_[graph_.name(n)];
+    return *counts[name];
+  }
+
+ private:
+  const graph::Graph& graph_;
+  std::unordered_map<std::string_view, std::int64_t> by_name_;
+  std::vector<std::vector<std::int64_t*>> of_table_;
+};
+
 double total(const std::array<double, model::kKnownKinds>& known_s) {
   double sum = 0;
   for (const double s : known_s) sum += s;
@@ -197,7 +217,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
         cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
     auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,
                                  operations[g], segments, retimer);
-    std::unordered_map<std::string_view, std::int64_t> seen;
+    NameCounts seen(graph);
     std::size_t at = 0;
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const Nanos end = s + 1 < segments.size() ? segments[s + 1].start_ns : window.end_ns;
@@ -209,10 +229,9 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
                     .occurrence = 0,
                     .response = priced[s].response,
                     .known_s = priced[s].known_s};
-      for (; at < segments[s].begin; ++at) ++seen[graph.name(operations[g][at])];
-      const std::string_view first = graph.name(operations[g][segments[s].begin]);
-      info.first_operation = first;
-      info.occurrence = seen[first];
+      for (; at < segments[s].begin; ++at) ++seen.of(operations[g][at]);
+      info.first_operation = graph.name(operations[g][segments[s].begin]);
+      info.occurrence = seen.of(operations[g][segments[s].begin]);
       packs.packs.push_back(std::move(info));
       refs.push_back({gpu, g, segments[s], end});
     }

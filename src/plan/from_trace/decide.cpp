@@ -99,7 +99,7 @@ std::size_t best_range(const TracePacks& packs, double deadline_s) {
     narrow.switch_latency = packs.switch_latency;
     narrow.change_energy_j = packs.change_energy_j;
     drop_lowest_clocks(narrow, drop);
-    const auto solution = solve(narrow.problem, deadline_s, {.target_gap = 5e-3});
+    const auto solution = solve(narrow.problem, deadline_s, {.target_gap = 5e-3, .quick = true});
     if (!solution || !(solution->value.energy_j < least * (1 - 1e-4))) continue;
     least = solution->value.energy_j;
     best = drop;

@@ -96,6 +96,7 @@ struct SolveOptions {
   double target_gap =
       1e-4;        ///< stop when (energy - bound) / bound is below; chains go on where it is cheap
   int effort = 1;  ///< scales the iteration counts; never a wall-clock limit
+  bool quick = false;  ///< chains do not go on below target_gap either
 };
 
 /// Least energy with makespan <= deadline_s * (1 + 1e-9). kInfeasible carries figures
