@@ -68,12 +68,12 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
   ERGON_TRY(job->graph, graph::build(pointers));
   job->build_cpu_s = lap();
   const graph::Graph& graph = *job->graph;
+  const bool whole = context.text("steps").value_or("auto") == "all";
+  ERGON_TRY(const plan::Window window, plan::choose_window(graph, whole));
   ERGON_TRY(job->device, device_for(context, graph));
   if (!job->device.note.empty()) context.warn("device_choice", job->device.note);
 
   context.stage("cutting packs");
-  const bool whole = context.text("steps").value_or("auto") == "all";
-  ERGON_TRY(const plan::Window window, plan::choose_window(graph, whole));
   plan::TraceOptions options;
   if (const auto v = context.number("trace-clock")) options.trace_clock = Hertz(*v);
   if (const auto v = context.number("switch-latency")) options.switch_latency = Seconds(*v);

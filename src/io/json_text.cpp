@@ -1,10 +1,12 @@
 // JSON text from a Value, and a Value from JSON text. Small documents only; traces have their own
 // reader.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "ergon/io.hpp"
 
@@ -118,7 +120,7 @@ class Writer {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, Twice twice) : text_(text), twice_(twice) {}
 
   Result<Value> document() {
     Value v;
@@ -207,9 +209,23 @@ class Parser {
         skip_blank();
       } while (take(','));
       if (!take('}')) return fail(expected("',' or '}'"));
+      const std::string* repeated = twice_ == Twice::kRefuse ? name_given_twice(members) : nullptr;
+      if (repeated != nullptr)
+        return fail(expected("each member once, but \"" + *repeated + "\" stands twice"));
     }
     out = Value(std::move(members));
     return {};
+  }
+  static const std::string* name_given_twice(const Value::Object& members) {
+    if (members.size() < 2) return nullptr;
+    std::vector<const std::string*> names;
+    names.reserve(members.size());
+    for (const auto& [name, member] : members) names.push_back(&name);
+    std::ranges::sort(names, {},
+                      [](const std::string* name) -> const std::string& { return *name; });
+    const auto at = std::ranges::adjacent_find(
+        names, [](const std::string* a, const std::string* b) { return *a == *b; });
+    return at == names.end() ? nullptr : *at;
   }
   Status array(Value& out, int depth) {
     ++at_;
@@ -358,6 +374,7 @@ class Parser {
   }
 
   std::string_view text_;
+  Twice twice_;
   std::size_t at_ = 0;
 };
 
@@ -370,9 +387,9 @@ std::string to_json(const Value& value, int indent, bool for_html) {
   return std::move(writer.out);
 }
 
-Result<Value> parse_json(std::string_view text) {
+Result<Value> parse_json(std::string_view text, Twice twice) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
-  return Parser(text).document();
+  return Parser(text, twice).document();
 }
 
 std::optional<double> parse_double(std::string_view text) {

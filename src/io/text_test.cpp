@@ -52,6 +52,15 @@ TEST(Json, ErrorsSayWhereAndWhat) {
   }
 }
 
+TEST(Json, AMemberTwiceIsRefusedWhereAsked) {
+  const std::string text = R"({"a": 1, "b": {"c": 1, "d": 2, "c": 3}})";
+  EXPECT_TRUE(parse_json(text).has_value());
+  const auto parsed = parse_json(text, Twice::kRefuse);
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_NE(parsed.error().message.find("\"c\" stands twice"), std::string::npos);
+  EXPECT_TRUE(parse_json(R"([{"a": 1}, {"a": 2}])", Twice::kRefuse).has_value());
+}
+
 TEST(Json, DeepNestingIsRefused) { EXPECT_FALSE(parse_json(std::string(20000, '[')).has_value()); }
 
 TEST(Csv, QuotesNewlinesAndWidths) {

@@ -369,7 +369,7 @@ Result<Device> Reader::read(const Value& root_value) {
 }  // namespace
 
 Result<Device> read_device(std::string_view json_text) {
-  ERGON_TRY(const Value root, io::parse_json(json_text));
+  ERGON_TRY(const Value root, io::parse_json(json_text, io::Twice::kRefuse));
   return Reader().read(root);
 }
 

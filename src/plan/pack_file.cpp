@@ -258,7 +258,7 @@ std::string place_of(std::string_view text, std::uint64_t offset) {
 }  // namespace
 
 Result<Problem> read_packs(std::string_view json_text) {
-  auto root = io::parse_json(json_text);
+  auto root = io::parse_json(json_text, io::Twice::kRefuse);
   if (!root) {
     Error error = std::move(root).error();
     if (error.offset) error.message = place_of(json_text, *error.offset) + error.message;

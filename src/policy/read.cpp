@@ -155,7 +155,7 @@ Result<Policy> read_policy(const std::string& json_text) {
   // Names that differ only in bytes that are no text could not be written apart.
   if (const std::size_t good = io::valid_utf8_prefix(json_text); good != json_text.size())
     return wrong("document", "byte " + std::to_string(good) + " is not UTF-8");
-  ERGON_TRY(const Value root, io::parse_json(json_text));
+  ERGON_TRY(const Value root, io::parse_json(json_text, io::Twice::kRefuse));
   if (root.as_object() == nullptr)
     return wrong("document", "expected an object, found " + kind_of(root));
   ERGON_TRY(const std::string schema, text(root, "", "schema"));

@@ -74,8 +74,10 @@ Status write_file(const std::string& path, std::string_view text);
 
 /// Parses one JSON document (RFC 8259, depth up to 512). Integers that fit 64 bits stay integers.
 /// kMalformedInput with the byte offset and what was expected. For small files: traces go through
-/// the windowed reader of trace/.
-Result<Value> parse_json(std::string_view text);
+/// the windowed reader of trace/. A member that stands twice in an object is kept twice, or with
+/// kRefuse an error: readers differ in which of the two they believe.
+enum class Twice { kKeep, kRefuse };
+Result<Value> parse_json(std::string_view text, Twice twice = Twice::kKeep);
 /// Deterministic JSON text: members in order, shortest round-trip doubles, NaN and infinity as
 /// null, `<` escaped as
 /// \u003c where `for_html`. Bytes that are not UTF-8 become U+FFFD.
