@@ -18,8 +18,8 @@ struct Repairs {
 Repairs append_clean(std::string& out, std::string_view raw);
 
 /// Appends a JSON value to `out`: strings cleaned, white space dropped, tokens that JSON does not
-/// know (NaN, ...) as null. False where it is no JSON value; `out` is then as before. kPadding bytes
-/// (bytes.hpp) behind `raw` must be readable.
+/// know (NaN, ...) as null. False where it is no JSON value; `out` is then as before. kPadding
+/// bytes (bytes.hpp) behind `raw` must be readable.
 bool append_compact(std::string& out, std::string_view raw, Repairs& repairs);
 
 /// Appends `text`, which is valid UTF-8 without control characters, as a JSON string.
