@@ -12,6 +12,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // More states than this a grid point are left to the prices.
 constexpr std::size_t kMostClockPairs = 4096;
+// Up to so many GPUs all ways to pair them are compared; above, the dearest pairs are taken first.
+constexpr std::size_t kAllPairings = 12;
 // Steps of the grid on each side of zero.
 constexpr double kReachSteps = 120;
 
@@ -133,7 +135,7 @@ std::vector<PairBound::Step> PairBound::steps_of(std::uint32_t a, std::uint32_t 
   return steps;
 }
 
-// Disjoint pairs, the dearest waits first.
+// Disjoint pairs with the dearest waits between them.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> PairBound::pairs(
     std::span<const double> prices) const {
   struct Candidate {
@@ -151,16 +153,37 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> PairBound::pairs(
       for (const Item& item : meetings(a, b, prices)) c.worth += item.price_a_w + item.price_b_w;
       if (c.worth > 0) all.push_back(c);
     }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
+  std::vector<char> taken(chains_.size(), 0);
+  const auto take = [&](const Candidate& c) {
+    taken[c.a] = taken[c.b] = 1;
+    out.emplace_back(c.a, c.b);
+  };
+  if (chains_.size() <= kAllPairings) {
+    // most[set]: the most that pairs within a set of GPUs are worth, and its last pair.
+    std::vector<double> most(std::size_t{1} << chains_.size(), 0.0);
+    std::vector<const Candidate*> last(most.size(), nullptr);
+    for (std::size_t set = 1; set < most.size(); ++set)
+      for (const Candidate& c : all) {
+        const std::size_t two = (std::size_t{1} << c.a) | (std::size_t{1} << c.b);
+        if ((set & two) != two || most[set ^ two] + c.worth <= most[set]) continue;
+        most[set] = most[set ^ two] + c.worth;
+        last[set] = &c;
+      }
+    std::size_t set = most.size() - 1;
+    while (last[set] != nullptr) {
+      take(*last[set]);
+      set ^= (std::size_t{1} << last[set]->a) | (std::size_t{1} << last[set]->b);
+    }
+    return out;
+  }
   std::ranges::sort(all, [](const Candidate& x, const Candidate& y) {
     if (x.worth != y.worth) return x.worth > y.worth;
     return x.a != y.a ? x.a < y.a : x.b < y.b;
   });
-  std::vector<char> taken(chains_.size(), 0);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
   for (const Candidate& c : all) {
     if (taken[c.a] != 0 || taken[c.b] != 0) continue;
-    taken[c.a] = taken[c.b] = 1;
-    out.emplace_back(c.a, c.b);
+    take(c);
   }
   return out;
 }

@@ -29,6 +29,7 @@ double value_at(const PairGrid& grid, std::span<const double> f, double d) {
 
 std::vector<double> random_function(Random& r, const PairGrid& grid) {
   std::vector<double> f;
+  f.reserve(grid.size());
   for (std::uint32_t k = 0; k < grid.size(); ++k) f.push_back(r.uniform(0, 5));
   return f;
 }
