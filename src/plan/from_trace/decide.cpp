@@ -238,12 +238,15 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
 
   // Delays are counted as far as single clocks say, and further where re-timing refuses the plan.
   calibrate_delays(graph, packs);
-  ERGON_TRY(Trial best, try_share(graph, packs, packs.delay_share, out.deadline_s, options));
+  // Trials need no proof to the last digit; the plan that they lead to gets it.
+  SolveOptions trying = options;
+  trying.quick = true;
+  ERGON_TRY(Trial best, try_share(graph, packs, packs.delay_share, out.deadline_s, trying));
   while (best.retimed_s > limit && out.repairs < kMostTrials) {
     ++out.repairs;
     const double share =
         std::max(1.01 * best.share, 1.002 * true_share(packs, best, out.default_value.time_s));
-    auto again = try_share(graph, packs, share, out.deadline_s, options);
+    auto again = try_share(graph, packs, share, out.deadline_s, trying);
     if (!again) break;
     best = *std::move(again);
   }
@@ -253,7 +256,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   for (int i = 0; best.retimed_s > limit && i < kMostTrials; ++i) {
     ++out.repairs;
     tighter -= 1.05 * (best.retimed_s - out.deadline_s);
-    auto again = try_share(graph, packs, best.share, tighter, options);
+    auto again = try_share(graph, packs, best.share, tighter, trying);
     if (!again) break;
     best = *std::move(again);
     best.solution.lower_bound_j = std::min(best.solution.lower_bound_j, bound_j);
@@ -273,7 +276,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
           std::clamp(high * std::max(real, 0.1 * planned) / planned, 0.25 * high, 0.98 * high);
       share = std::max(share, low + 0.5 * (high - low) * 0.5);
       if (share >= 0.99 * high) break;
-      auto trial = try_share(graph, packs, share, out.deadline_s, options);
+      auto trial = try_share(graph, packs, share, out.deadline_s, trying);
       if (trial && trial->retimed_s <= limit) {
         best = *std::move(trial);
         high = share;
@@ -281,7 +284,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
         low = share;
         if (high - low < 0.02 * high) break;
         // Between the two.
-        auto middle = try_share(graph, packs, 0.5 * (low + high), out.deadline_s, options);
+        auto middle = try_share(graph, packs, 0.5 * (low + high), out.deadline_s, trying);
         if (middle && middle->retimed_s <= limit) {
           high = middle->share;
           best = *std::move(middle);
@@ -290,6 +293,10 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
         }
       }
     }
+  }
+  if (tighter == out.deadline_s) {
+    auto proven = try_share(graph, packs, best.share, out.deadline_s, options);
+    if (proven && proven->retimed_s <= limit) best = *std::move(proven);
   }
   set_delay_share(packs, best.share);
   best =
