@@ -219,6 +219,7 @@ TEST(SingleClocks, OfAPackFileWinWhereTheyAreBetter) {
 
 std::vector<double> clocks_of(const TracePacks& packs, const Choice& choice) {
   std::vector<double> hz;
+  hz.reserve(choice.size());
   for (std::size_t i = 0; i < choice.size(); ++i)
     hz.push_back(packs.problem.packs[i].options[choice[i]].clock_hz);
   return hz;
