@@ -61,7 +61,7 @@ Trial confirmed(const graph::Graph& graph, TracePacks& packs, Trial best, double
   const double limit = deadline_s * (1 + kTimeTolerance);
   auto again = try_share(graph, packs, share, deadline_s, options);
   Evaluation same = evaluate(packs.problem, best.solution.choice);
-  same.time_s = std::min(same.time_s, limit);  // rounding: re-timing has confirmed it
+  same.time_s = best.retimed_s;
   if (again && again->retimed_s <= std::min(limit, again->solution.value.time_s * (1 + 1e-6)) &&
       again->solution.value.energy_j <= same.energy_j) {
     return *std::move(again);
@@ -304,7 +304,9 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   out.plan = std::move(best.solution);
   out.retimed_s = best.retimed_s;
 
-  if (out.uniform && out.uniform->value.energy_j < out.plan.value.energy_j) {
+  // A plan that re-timing never confirmed is none.
+  const bool late = best.retimed_s > limit;
+  if (out.uniform && (late || out.uniform->value.energy_j < out.plan.value.energy_j)) {
     packs.problem = all.problem;
     packs.kept_back = all.kept_back;
     packs.clocks = all.clocks;
