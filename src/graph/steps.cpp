@@ -48,9 +48,9 @@ struct Launches {
   }
 };
 
-class Finder {
+class StepFinder {
  public:
-  Finder(const Graph& graph, std::uint32_t table)
+  StepFinder(const Graph& graph, std::uint32_t table)
       : g_(graph.impl()), t_(table), table_(*g_.tables[table]) {}
 
   std::vector<Step> run() {
@@ -215,7 +215,7 @@ class Finder {
 std::vector<Step> find_steps(const Graph& graph) {
   std::vector<Step> all;
   for (std::uint32_t t = 0; t < graph.impl().tables.size(); ++t) {
-    std::vector<Step> steps = Finder(graph, t).run();
+    std::vector<Step> steps = StepFinder(graph, t).run();
     all.insert(all.end(), std::make_move_iterator(steps.begin()),
                std::make_move_iterator(steps.end()));
   }

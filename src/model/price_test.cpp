@@ -5,18 +5,12 @@
 #include <random>
 
 #include "ergon/model.hpp"
+#include "test_devices.hpp"
 
 // NOLINTBEGIN(bugprone-unchecked-optional-access): a test that finds nothing where something must
 // be may stop there.
 namespace ergon::model {
 namespace {
-
-const Device& device(std::string_view name) {
-  for (const Device& d : built_in_devices()) {
-    if (d.id == name) return d;
-  }
-  throw std::runtime_error("no such device");
-}
 
 Work streaming(double bytes) {
   Work w;

@@ -2,19 +2,16 @@
 #include "blocks.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "chain.hpp"
 #include "evaluate.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Sums over a block and over the whole differ by rounding.
-constexpr double kRounding = 1e-12;
 // Points of one GPU in one block, and options of all blocks.
 constexpr std::size_t kPoints = 4096;
 constexpr std::size_t kOptions = 1'000'000;
@@ -70,14 +67,14 @@ double least_lag(const Problem& problem, const Rows& rows, const Cut& cut) {
   return least == kInfinity ? 0 : least;
 }
 
-struct Meeting {
+struct LockstepMeeting {
   Cut cut;
   double lag_s = 0;
 };
 
-std::vector<Meeting> find_meetings(const Problem& problem, const Rows& rows) {
+std::vector<LockstepMeeting> find_meetings(const Problem& problem, const Rows& rows) {
   const std::vector<Cut> ended = ended_before(problem, rows);
-  std::vector<Meeting> out;
+  std::vector<LockstepMeeting> out;
   const auto at_least = [](const Cut& a, const Cut& b) {
     for (std::size_t g = 0; g < a.size(); ++g)
       if (a[g] < b[g]) return false;
@@ -97,11 +94,11 @@ std::vector<Meeting> find_meetings(const Problem& problem, const Rows& rows) {
   std::vector<char> good(out.size(), 1);
   for (std::uint32_t p = 0; p < problem.packs.size(); ++p) {
     for (const After& a : problem.packs[p].after) {
-      const auto after_cut = [&](std::uint32_t q, const Meeting& m) {
+      const auto after_cut = [&](std::uint32_t q, const LockstepMeeting& m) {
         return rows.place[q] >= m.cut[problem.packs[q].gpu];
       };
       const auto first = std::partition_point(
-          out.begin(), out.end(), [&](const Meeting& m) { return after_cut(a.pack, m); });
+          out.begin(), out.end(), [&](const LockstepMeeting& m) { return after_cut(a.pack, m); });
       for (auto m = first; m != out.end() && after_cut(p, *m); ++m)
         if (a.lag_s > m->lag_s) good[static_cast<std::size_t>(m - out.begin())] = 0;
     }
@@ -132,7 +129,7 @@ std::optional<Blocks> Blocks::find(const Problem& problem) {
 // Whether the packs fall into blocks without waits within them.
 bool Blocks::cut() {
   const Rows rows = rows_of(problem_);
-  std::vector<Meeting> meetings = find_meetings(problem_, rows);
+  std::vector<LockstepMeeting> meetings = find_meetings(problem_, rows);
   if (meetings.empty()) return false;
   Cut all;
   for (const auto& row : rows.packs) all.push_back(static_cast<std::uint32_t>(row.size()));
@@ -140,7 +137,7 @@ bool Blocks::cut() {
   Cut from(all.size(), 0);
   double lag_s = 0;
   std::vector<std::uint32_t> block_of(problem_.packs.size(), 0);
-  for (const Meeting& m : meetings) {
+  for (const LockstepMeeting& m : meetings) {
     Block block{.lag_s = lag_s, .runs = std::vector<Run>(all.size())};
     for (std::size_t g = 0; g < all.size(); ++g) {
       for (std::uint32_t i = from[g]; i < m.cut[g]; ++i) {

@@ -2,7 +2,6 @@
 #include "chain.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 
@@ -11,16 +10,14 @@
 #include "clock_chain.hpp"
 #include "evaluate.hpp"
 #include "infeasible.hpp"
+#include "numbers.hpp"
 #include "price_dp.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Rounding of sums over a chain, relative: bounds are lowered by it.
-constexpr double kRounding = 1e-12;
 // Partial plans one label search may keep for effort 1: about 0.2 CPU seconds.
-constexpr std::size_t kLabels = 4'000'000;
+constexpr std::size_t kChainLabels = 4'000'000;
 // Whatever gap was asked for: below so many options a proof of optimality costs little, and below
 // so many a gap of one in a million less than half a CPU second.
 constexpr std::size_t kSmall = 2000;
@@ -44,7 +41,7 @@ class ChainSolver {
   ChainSolver(const ClockChain& chain, double limit_s, const SolveOptions& options)
       : chain_(chain), limits_{.limit_s = limit_s} {
     limits_.target_gap = options.target_gap;
-    limits_.labels = kLabels * static_cast<std::size_t>(std::max(1, options.effort));
+    limits_.labels = kChainLabels * static_cast<std::size_t>(std::max(1, options.effort));
     best_.spent.energy_j = kInfinity;
     if (options.quick) return;
     if (chain_.slots() <= kMedium) limits_.target_gap = std::min(options.target_gap, kMediumGap);

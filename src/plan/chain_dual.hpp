@@ -27,8 +27,8 @@ struct Dual {
 /// plan lies below that point. Starts at `start` if above 0.
 template <class Cheapest>
 Dual maximise_dual(Cheapest&& cheapest, double limit_s, double start) {
-  constexpr double kRounding = 1e-13;  // of a priced sum, relative
-  constexpr int kMaxSteps = 200;       // about 15 are usual; the bound holds wherever it stops
+  constexpr double kPricedRounding = 1e-13;  // of a priced sum, relative
+  constexpr int kMaxSteps = 200;  // about 15 are usual; the bound holds wherever it stops
   Dual out;
   out.fastest_s = std::numeric_limits<double>::infinity();
   const std::optional<Priced> fastest = cheapest(Prices{.price = 1, .energy_weight = 0});
@@ -54,7 +54,7 @@ Dual maximise_dual(Cheapest&& cheapest, double limit_s, double start) {
     Spent& side = plan->spent.time_s <= limit_s ? fast : slow;
     const double known = side.energy_j + price * side.time_s;
     const bool at_meeting = step > 0 || !(start > 0);
-    if (at_meeting && plan->value >= known - kRounding * std::abs(known)) break;
+    if (at_meeting && plan->value >= known - kPricedRounding * std::abs(known)) break;
     side = plan->spent;
     price = meeting();
   }

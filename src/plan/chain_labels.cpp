@@ -2,12 +2,11 @@
 #include "chain_labels.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "numbers.hpp"
 
 namespace ergon::plan {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}  // namespace
+namespace {}  // namespace
 
 LabelSearch::LabelSearch(const SpanPricer& pricer, const std::vector<Pass>& ends,
                          std::size_t reference, double limit_s)

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "chain_dual.hpp"
 #include "chain_labels.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Rounding of a sum over a long chain, relative to it.
-constexpr double kRounding = 1e-12;
 // Prices of the joined passes relative to the best one: dense around it, wide at the ends, where
 // they bound what is left to spend a lot or very little.
 constexpr std::array kPriceFactors = {1.0, 0.96, 1.04, 0.9, 1.1, 0.8, 1.25, 0.6, 1.6, 0.0, 50.0};

@@ -1,12 +1,10 @@
 // Forward and backward dynamic programs over (pack, clock) at one price, with the time of the best.
 #include "chain_span.hpp"
 
-#include <limits>
+#include "numbers.hpp"
 
 namespace ergon::plan {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}  // namespace
+namespace {}  // namespace
 
 SpanPricer::SpanPricer(const Span& span) : span_(span), runs_(span.chain->switching.min_run_s > 0) {
   const ClockChain& c = *span_.chain;

@@ -6,28 +6,11 @@
 #include <limits>
 
 #include "evaluate.hpp"
+#include "exhaustive.hpp"
 #include "random_problem.hpp"
 
 namespace ergon::plan {
 namespace {
-
-struct Best {
-  double energy_j = std::numeric_limits<double>::infinity();
-  double fastest_s = std::numeric_limits<double>::infinity();
-  double slowest_s = 0;
-};
-
-Best enumerate(const Problem& problem, double deadline_s) {
-  Best best;
-  testing::for_each_choice(problem, [&](const Choice& choice) {
-    const Evaluation e = evaluate(problem, choice);
-    if (!e.runs_long_enough) return;
-    best.fastest_s = std::min(best.fastest_s, e.time_s);
-    best.slowest_s = std::max(best.slowest_s, e.time_s);
-    if (e.time_s <= latest_end(deadline_s)) best.energy_j = std::min(best.energy_j, e.energy_j);
-  });
-  return best;
-}
 
 Problem chain_of(std::uint64_t seed) {
   Problem problem = testing::random_small(seed, {.max_gpus = 1, .max_packs = 7, .max_clocks = 4});
@@ -40,13 +23,13 @@ TEST(Chain, equals_exhaustive_search) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const Problem problem = chain_of(seed);
     ASSERT_TRUE(is_chain(problem));
-    const Best ends = enumerate(problem, 0);
+    const testing::Extremes ends = testing::extremes(problem, 0);
     testing::Random r(seed);
     const double deadline =
         ends.fastest_s == std::numeric_limits<double>::infinity()
             ? 1.0
             : ends.fastest_s + (ends.slowest_s - ends.fastest_s) * r.uniform(-0.1, 0.9);
-    const Best best = enumerate(problem, deadline);
+    const testing::Extremes best = testing::extremes(problem, deadline);
     const auto found = solve_chain(problem, deadline, {});
     if (best.energy_j == std::numeric_limits<double>::infinity()) {
       ASSERT_FALSE(found) << seed;
@@ -54,8 +37,8 @@ TEST(Chain, equals_exhaustive_search) {
       if (ends.fastest_s < 1e9) {
         ASSERT_EQ(found.error().figures.size(), 2U);
         EXPECT_NEAR(found.error().figures[0].second, ends.fastest_s, 1e-12);
-        EXPECT_NEAR(found.error().figures[1].second, enumerate(problem, ends.fastest_s).energy_j,
-                    1e-9);
+        EXPECT_NEAR(found.error().figures[1].second,
+                    testing::extremes(problem, ends.fastest_s).energy_j, 1e-9);
       }
       continue;
     }
@@ -83,7 +66,7 @@ TEST(Chain, waits_that_can_bind_are_no_chain) {
 TEST(Chain, an_idle_gpu_beside_it_makes_time_dearer) {
   Problem p = testing::random_chain(3, {.packs = 6, .clocks = 4, .switching = {0.002, 0.05, 0}});
   p.gpus.push_back({.id = "beside", .idle_power_w = 400});
-  const Best best = enumerate(p, 1);
+  const testing::Extremes best = testing::extremes(p, 1);
   const auto found = solve_chain(p, 1, {});
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->value.energy_j, best.energy_j, 1e-9);

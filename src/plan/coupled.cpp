@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "infeasible.hpp"
 #include "network.hpp"
 #include "network_simplex.hpp"
+#include "numbers.hpp"
 #include "prices.hpp"
 #include "prices_search.hpp"
 #include "repair.hpp"
@@ -21,7 +21,6 @@
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Bound and plan that agree to this are one figure.
 constexpr double kSame = 1e-9;
 // Without switch cost plans are cheap to improve: to this gap, whatever the target.

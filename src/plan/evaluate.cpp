@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "ergon/plan.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
-
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 // What is known of one gpu while its packs go by in order.
 struct Track {

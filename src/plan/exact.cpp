@@ -2,17 +2,14 @@
 #include "exact.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "evaluate.hpp"
 #include "exact_search.hpp"
 #include "infeasible.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-12;
 
 struct Outcome {
   Choice choice;  // empty where there is no plan in time

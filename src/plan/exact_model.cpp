@@ -2,14 +2,12 @@
 #include "exact_model.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "numbers.hpp"
 #include "price_dp.hpp"
 
 namespace ergon::plan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Scales what leaves each pack to what enters it, in the order of the file (waits point forward).
 void conserve(const ExactModel& m, std::vector<double>& flow) {

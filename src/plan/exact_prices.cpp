@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <coin/ClpSimplex.hpp>
-#include <limits>
 
 #include "exact_model.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxRounds = 80;
 constexpr std::size_t kKept = 3;
 

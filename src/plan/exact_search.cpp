@@ -2,16 +2,14 @@
 #include "exact_search.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "evaluate.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-12;
 // Labels that each one is compared with; more would only cost time.
 constexpr std::size_t kCompared = 4000;
 constexpr std::size_t kCompleted = 6;

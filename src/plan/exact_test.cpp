@@ -4,43 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "chain.hpp"
 #include "evaluate.hpp"
 #include "exact_model.hpp"
 #include "exact_search.hpp"
+#include "exhaustive.hpp"
+#include "numbers.hpp"
 #include "random_problem.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Best {
-  double energy_j = kInfinity;
-  double fastest_s = kInfinity;
-  double slowest_s = 0;
-};
-
-Best enumerate(const Problem& problem, double deadline_s) {
-  Best best;
-  testing::for_each_choice(problem, [&](const Choice& choice) {
-    const Evaluation e = evaluate(problem, choice);
-    if (!e.runs_long_enough) return;
-    best.fastest_s = std::min(best.fastest_s, e.time_s);
-    best.slowest_s = std::max(best.slowest_s, e.time_s);
-    if (e.time_s <= latest_end(deadline_s)) best.energy_j = std::min(best.energy_j, e.energy_j);
-  });
-  return best;
-}
-
 // Compares at one deadline; returns whether a plan exists.
 bool compare(const Problem& problem, double share, std::uint64_t seed) {
-  const Best ends = enumerate(problem, 0);
+  const testing::Extremes ends = testing::extremes(problem, 0);
   const bool none = ends.fastest_s == kInfinity;
   const double deadline = none ? 1.0 : ends.fastest_s + (ends.slowest_s - ends.fastest_s) * share;
-  const Best best = enumerate(problem, deadline);
+  const testing::Extremes best = testing::extremes(problem, deadline);
   const auto found = solve(problem, deadline);
   if (best.energy_j == kInfinity) {
     EXPECT_FALSE(found) << seed;
@@ -49,7 +30,7 @@ bool compare(const Problem& problem, double share, std::uint64_t seed) {
     if (!none) {
       EXPECT_EQ(found.error().figures.size(), 2U) << seed;
       EXPECT_NEAR(found.error().figures[0].second, ends.fastest_s, 1e-12) << seed;
-      const double least = enumerate(problem, ends.fastest_s).energy_j;
+      const double least = testing::extremes(problem, ends.fastest_s).energy_j;
       EXPECT_NEAR(found.error().figures[1].second, least, 1e-9) << seed;
     }
     return false;
@@ -113,7 +94,7 @@ TEST(Exact, proves_larger_problems_than_can_be_listed) {
 TEST(Exact, search_without_help) {
   for (std::uint64_t seed = 3000; seed < 9000; ++seed) {
     const Problem p = testing::random_small(seed, {.max_gpus = 2, .max_packs = 8, .max_clocks = 3});
-    const Best ends = enumerate(p, 0);
+    const testing::Extremes ends = testing::extremes(p, 0);
     if (ends.fastest_s == kInfinity) continue;
     testing::Random r(seed);
     const double deadline = ends.fastest_s + (ends.slowest_s - ends.fastest_s) * r.uniform(0, 0.9);
@@ -122,7 +103,7 @@ TEST(Exact, search_without_help) {
     nothing.push_back(price_flow(model, std::vector<double>(model.waits.size(), 0.0)));
     ExactSearch search(model, nothing);
     search.run(kInfinity, 1'000'000);
-    const double least = enumerate(p, deadline).energy_j;
+    const double least = testing::extremes(p, deadline).energy_j;
     EXPECT_NEAR(search.incumbent_j(), least, 1e-10 * least) << seed;
   }
 }

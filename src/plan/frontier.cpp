@@ -43,16 +43,16 @@ class Sweep {
 };
 
 // Where the bound is this near, a search may end in a proof.
-constexpr double kNearlyProven = 0.02;  // gap x packs
-constexpr std::size_t kProvable = 300;  // packs
-constexpr std::size_t kLabels = 500;    // partial plans a pack
+constexpr double kNearlyProven = 0.02;       // gap x packs
+constexpr std::size_t kProvable = 300;       // packs
+constexpr std::size_t kLabelsPerPack = 500;  // partial plans a pack
 
 void prove_optimum(const Problem& problem, double deadline_s, Solution& found) {
   const double gap_j = found.value.energy_j - found.lower_bound_j;
   if (found.optimal || problem.packs.size() > kProvable ||
       !(gap_j * static_cast<double>(problem.packs.size()) <= kNearlyProven * found.lower_bound_j))
     return;
-  const auto proof = solve_exact(problem, deadline_s, kLabels);
+  const auto proof = solve_exact(problem, deadline_s, kLabelsPerPack);
   if (!proof || proof->choice.empty()) return;
   const double bound = std::max(found.lower_bound_j, proof->lower_bound_j);
   if (proof->value.energy_j < found.value.energy_j) found = *proof;

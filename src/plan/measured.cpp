@@ -9,6 +9,7 @@
 
 #include "ergon/io.hpp"
 #include "ergon/plan.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::array<std::string_view, 4> kColumns = {"pack", "clock_hz", "time_
 constexpr std::string_view kHint =
     "the columns are pack, clock_hz, time_s, energy_j; one row for each pack and clock, base SI "
     "units";
-constexpr double kLargest = 1e18;
-
 tl::unexpected<Error> refuse(std::uint64_t line, const std::string& what) {
   return fail(Error{.code = Errc::kMalformedInput,
                     .message = "measured options, line " + std::to_string(line) + ": " + what,

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "numbers.hpp"
+
 namespace ergon::plan {
-namespace {
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-}  // namespace
+namespace {}  // namespace
 
 NetworkLaplace::NetworkLaplace(std::uint32_t nodes, std::span<const std::uint32_t> tails,
                                std::span<const std::uint32_t> heads)

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr int kTimeBits = 44;
 constexpr int kPriceBits = 40;
 

@@ -9,14 +9,12 @@
 
 #include "ergon/io.hpp"
 #include "ergon/plan.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
 constexpr std::string_view kSchema = "ergon.packs/1";
-// Above it sums of a large file could leave the range of a double; no real figure comes near.
-constexpr double kLargest = 1e18;
-
 tl::unexpected<Error> refuse(const std::string& where, const std::string& what,
                              std::string hint = "see the pack file format, ergon.packs/1") {
   return fail(Errc::kMalformedInput, where + ": " + what, std::move(hint));

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+
+#include "numbers.hpp"
 
 namespace ergon::plan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // More states than this a grid point are left to the prices.
 constexpr std::size_t kMostClockPairs = 4096;
 // Up to so many GPUs all ways to pair them are compared; above, the dearest pairs are taken first.
@@ -354,7 +354,7 @@ class PairBound::Pass {
         if (item.a_waits && item.b_waits) lower(v, both_, 0);
       }
   }
-  [[nodiscard]] Meeting meeting(const Item& item, bool change_a, bool change_b) const {
+  [[nodiscard]] PairMeeting meeting(const Item& item, bool change_a, bool change_b) const {
     return {.a_waits = item.a_waits,
             .b_waits = item.b_waits,
             .lag_a_s = item.lag_a_s,

@@ -58,16 +58,16 @@ TEST(PairGrid, MeetingStaysBelow) {
     const PairGrid grid{r.uniform(0.0001, 0.001), 6 + r.below(20)};
     const double most = 0.45 * grid.step_s * grid.half;
     const auto some = [&] { return r.uniform() < 0.3 ? 0.0 : r.uniform(0, most); };
-    Meeting m{.a_waits = r.uniform() < 0.7,
-              .b_waits = true,
-              .lag_a_s = some(),
-              .lag_b_s = some(),
-              .own_a_w = r.uniform(0, 900),
-              .own_b_w = r.uniform(0, 900),
-              .other_a_w = r.uniform(0, 900),
-              .other_b_w = r.uniform(0, 900),
-              .change_a_s = some(),
-              .change_b_s = some()};
+    PairMeeting m{.a_waits = r.uniform() < 0.7,
+                  .b_waits = true,
+                  .lag_a_s = some(),
+                  .lag_b_s = some(),
+                  .own_a_w = r.uniform(0, 900),
+                  .own_b_w = r.uniform(0, 900),
+                  .other_a_w = r.uniform(0, 900),
+                  .other_b_w = r.uniform(0, 900),
+                  .change_a_s = some(),
+                  .change_b_s = some()};
     if (m.a_waits) m.b_waits = r.uniform() < 0.7;
     if (!m.a_waits) m.change_a_s = 0;
     if (!m.b_waits) m.change_b_s = 0;

@@ -42,7 +42,7 @@ void GridShift::apply(std::span<const double> in, double by_s, double cost, std:
 }
 
 double GridMeeting::after(double d) const {
-  const Meeting& m = meeting_;
+  const PairMeeting& m = meeting_;
   const double own_a = d + m.change_a_s;
   const double a = m.a_waits ? std::max(own_a, m.lag_a_s) : own_a;
   const double b = m.b_waits ? std::max(m.change_b_s, d + m.lag_b_s) : m.change_b_s;
@@ -50,7 +50,7 @@ double GridMeeting::after(double d) const {
 }
 
 double GridMeeting::price(double d) const {
-  const Meeting& m = meeting_;
+  const PairMeeting& m = meeting_;
   double sum = 0;
   if (m.a_waits) {
     const double early = m.lag_a_s - (d + m.change_a_s);
@@ -76,9 +76,9 @@ void GridMeeting::break_at(std::uint32_t cell, double d) {
   breaks_.push_back({cell, share, sample(d)});
 }
 
-GridMeeting::GridMeeting(const PairGrid& grid, const Meeting& meeting)
+GridMeeting::GridMeeting(const PairGrid& grid, const PairMeeting& meeting)
     : grid_(grid), meeting_(meeting), lower_(grid.size() + 1) {
-  const Meeting& m = meeting_;
+  const PairMeeting& m = meeting_;
   for (std::uint32_t k = 0; k < grid.size(); ++k) samples_.push_back(sample(grid.at(k)));
   std::vector<double> bends;
   if (m.a_waits) bends.push_back(m.lag_a_s - m.change_a_s);

@@ -33,7 +33,7 @@ class GridShift {
 /// waiting costs there: the new difference is start_a - start_b with
 ///   start_a = max(d + change_a_s, lag_a_s), start_b = max(change_b_s, d + lag_b_s),
 /// a maximum only where that GPU waits for the other.
-struct Meeting {
+struct PairMeeting {
   bool a_waits = false, b_waits = false;
   double lag_a_s = 0, lag_b_s = 0;
   double own_a_w = 0, own_b_w = 0;      ///< price of idling after the own pack before
@@ -44,7 +44,7 @@ struct Meeting {
 /// out(d) <= in(new difference) + price of the waiting.
 class GridMeeting {
  public:
-  GridMeeting(const PairGrid& grid, const Meeting& meeting);
+  GridMeeting(const PairGrid& grid, const PairMeeting& meeting);
   void apply(std::span<const double> in, std::span<double> out);
 
  private:
@@ -65,7 +65,7 @@ class GridMeeting {
   void break_at(std::uint32_t cell, double d);
 
   PairGrid grid_;
-  Meeting meeting_;
+  PairMeeting meeting_;
   std::vector<Sample> samples_;  // by grid point
   std::vector<Break> breaks_;    // bends between grid points
   std::vector<double> lower_;    // scratch, by cell

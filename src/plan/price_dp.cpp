@@ -3,14 +3,12 @@
 #include "price_dp.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "evaluate.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}  // namespace
+namespace {}  // namespace
 
 // What the first and the last run must be. `held` is the slot of the first pack whose clock runs
 // through the end of a repeating chain into its beginning; kNoIndex where both ends are free.

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "evaluate.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}  // namespace
+namespace {}  // namespace
 
 Anneal::Anneal(const Problem& problem, const Network& net) : problem_(problem), net_(net) {
   const auto n = static_cast<std::uint32_t>(net.row.size());

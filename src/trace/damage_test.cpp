@@ -38,7 +38,7 @@ std::string trace(int events) {
 })json";
 }
 
-Result<EventTable> read(const std::string& text, std::size_t window = 1 << 20) {
+Result<EventTable> read_damaged(const std::string& text, std::size_t window = 1 << 20) {
   const auto source = io::memory_source(text);
   return read_trace(*source, {.window_bytes = window, .threads = 1});
 }
@@ -53,7 +53,7 @@ TEST(Damage, TruncatedAnywhereKeepsTheEventsBefore) {
   const std::string whole = trace(4);
   const std::size_t second = file_head.size() + event(0).size() + 1 + event(1).size();
   for (std::size_t length = 0; length < whole.size() - 1; ++length) {
-    const auto table = read(whole.substr(0, length));
+    const auto table = read_damaged(whole.substr(0, length));
     if (length < file_head.size() + event(0).size()) {
       EXPECT_FALSE(table.has_value()) << length;
       if (!table) {
@@ -89,11 +89,11 @@ TEST(Damage, OneByteCostsAtMostTwoEvents) {
       } else {
         text.erase(at, 1);
       }
-      const auto table = read(text);
+      const auto table = read_damaged(text);
       ASSERT_TRUE(table.has_value()) << at << " " << k << " " << table.error().message;
       EXPECT_GE(table->size(), static_cast<std::size_t>(events - 2)) << at << " " << k << "\n"
                                                                      << text;
-      EXPECT_EQ(testing::dump(*read(text, 64)), testing::dump(*table)) << at << " " << k;
+      EXPECT_EQ(testing::dump(*read_damaged(text, 64)), testing::dump(*table)) << at << " " << k;
     }
   }
 }
@@ -102,7 +102,7 @@ TEST(Damage, OneByteCostsAtMostTwoEvents) {
 TEST(Damage, MembersBehindDamagedEventsAreRead) {
   std::string text = trace(3);
   text.insert(text.find("\"op2\"") + 2, "\"");
-  const auto table = read(text);
+  const auto table = read_damaged(text);
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->size(), 2U);
   EXPECT_EQ(table->distributed.rank, 5);
@@ -113,7 +113,7 @@ TEST(Damage, DamageInMetadataDoesNotHideTheEvents) {
   for (const char* bad : {"\"name\": \"NVID\"IA\"", "NaN,,", "}", "]", "\"", "\\"}) {
     std::string text = trace(3);
     text.insert(text.find("\"name\": \"NVIDIA"), bad);
-    const auto table = read(text);
+    const auto table = read_damaged(text);
     ASSERT_TRUE(table.has_value()) << bad << table.error().message;
     EXPECT_GE(table->size(), 2U) << bad;
     EXPECT_GE(damage(*table), 1U) << bad;
@@ -131,12 +131,14 @@ TEST(Damage, OddValuesAreCounted) {
   const auto one = [](const std::string& members) {
     const std::string sound =
         R"({"ph": "X", "cat": "cpu_op", "name": "sound", "pid": 1, "tid": 1, "ts": 1, "dur": 1})";
-    const auto table = read(R"({"traceEvents": [)" + sound +
-                            R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}");
+    const auto table =
+        read_damaged(R"({"traceEvents": [)" + sound +
+                     R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}");
     EXPECT_TRUE(table.has_value()) << members;
-    return table ? *read(R"({"traceEvents": [)" + sound +
-                         R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}")
-                 : EventTable{};
+    return table
+               ? *read_damaged(R"({"traceEvents": [)" + sound +
+                               R"(, {"ph": "X", "cat": "kernel", "name": "k", )" + members + "}]}")
+               : EventTable{};
   };
   EXPECT_EQ(count(one(R"("ts": NaN, "dur": 1)"), "bad_time"), 1U);
   EXPECT_EQ(count(one(R"("ts": -Infinity, "dur": 1)"), "bad_time"), 1U);
@@ -159,8 +161,8 @@ TEST(Damage, OddValuesAreCounted) {
 }
 
 TEST(Damage, NamesBecomeValidUtf8) {
-  const auto table =
-      read("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\xff\x01\\q\",\"ts\":1,\"dur\":1}]");
+  const auto table = read_damaged(
+      "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\xff\x01\\q\",\"ts\":1,\"dur\":1}]");
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->name_of(0), "a\xef\xbf\xbd \\q");
   EXPECT_EQ(count(*table, "bad_utf8"), 1U);
@@ -171,16 +173,16 @@ TEST(Damage, NamesBecomeValidUtf8) {
 TEST(Damage, DepthAndLengthAreBounded) {
   std::string deep = R"({"traceEvents":[{"args":)";
   deep += std::string(20000, '[') + std::string(20000, ']') + "}]}";
-  EXPECT_EQ(read(deep).error().code, Errc::kMalformedInput);
+  EXPECT_EQ(read_damaged(deep).error().code, Errc::kMalformedInput);
   std::string objects = R"({"traceEvents":[)";
   for (int i = 0; i < 20000; ++i) objects += R"({"ph":[)";
-  EXPECT_FALSE(read(objects).has_value());
+  EXPECT_FALSE(read_damaged(objects).has_value());
   // An event that never ends is given up after 8 MiB; what follows is read.
   std::string endless = file_head + R"({"ph": "X", "name": ")" + std::string(20U << 20U, 'x');
-  EXPECT_FALSE(read(endless).has_value());
+  EXPECT_FALSE(read_damaged(endless).has_value());
   std::string wide = file_head + event(0) + R"(, {"ph": "X", "args": {"a": [)";
   for (int i = 0; i < 3000000; ++i) wide += "1, ";
-  const auto table = read(wide);
+  const auto table = read_damaged(wide);
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->size(), 1U);
 }
@@ -213,8 +215,8 @@ TEST(Damage, RandomBytesOfJsonNeverCrash) {
   for (int round = 0; round < 30000; ++round) {
     std::string text = round % 2 == 0 ? "{\"traceEvents\":[" : "[";
     for (std::size_t i = random() % 40; i > 0; --i) text += pieces[random() % std::size(pieces)];
-    const auto small = read(text, 64);
-    const auto large = read(text);
+    const auto small = read_damaged(text, 64);
+    const auto large = read_damaged(text);
     ASSERT_EQ(small.has_value(), large.has_value()) << text;
     if (!small) continue;
     EXPECT_EQ(testing::dump(*small), testing::dump(*large)) << text;

@@ -112,7 +112,7 @@ std::string write(const std::vector<Event>& events, Random& random) {
   return out + line + R"(], "distributedInfo": {"rank": 1, "world_size": 2}})";
 }
 
-std::string read(const std::string& text, const ReadOptions& options, bool offsets) {
+std::string dump_of(const std::string& text, const ReadOptions& options, bool offsets) {
   const auto source = io::memory_source(text);
   const auto table = read_trace(*source, options);
   return table ? testing::dump(*table, offsets) : "refused: " + table.error().message;
@@ -126,7 +126,7 @@ TEST(Order, NeitherOrderNorLayoutNorWindowNorThreadsShow) {
     events.reserve(count);
     for (std::size_t i = 0; i < count; ++i) events.push_back(random_event(random, i));
     const std::string text = write(events, random);
-    const std::string expected = read(text, {}, false);
+    const std::string expected = dump_of(text, {}, false);
     for (int round = 0; round < 4; ++round) {
       std::ranges::shuffle(events, random);
       for (Event& e : events) {
@@ -134,12 +134,12 @@ TEST(Order, NeitherOrderNorLayoutNorWindowNorThreadsShow) {
         if (round >= 2) std::ranges::shuffle(e.members, random);
         if (round == 3) std::ranges::shuffle(e.arguments, random);
       }
-      EXPECT_EQ(read(write(events, random), {}, false), expected) << "seed " << seed;
+      EXPECT_EQ(dump_of(write(events, random), {}, false), expected) << "seed " << seed;
     }
-    const std::string whole = read(text, {}, true);
+    const std::string whole = dump_of(text, {}, true);
     for (const std::size_t window : {64U, 100U, 4096U, 1U << 24U}) {
       for (const int threads : {1, 2}) {
-        EXPECT_EQ(read(text, {.window_bytes = window, .threads = threads}, true), whole)
+        EXPECT_EQ(dump_of(text, {.window_bytes = window, .threads = threads}, true), whole)
             << "seed " << seed << " window " << window << " threads " << threads;
       }
     }

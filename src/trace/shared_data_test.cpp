@@ -28,7 +28,8 @@ class SharedData : public ::testing::Test {
   }
 };
 
-Result<std::vector<EventTable>> read(const std::string& name, const ReadOptions& options = {}) {
+Result<std::vector<EventTable>> read_shared(const std::string& name,
+                                            const ReadOptions& options = {}) {
   ERGON_TRY(const auto source, io::open_source((folder() / name).string()));
   return read_traces(*source, options);
 }
@@ -58,7 +59,7 @@ TEST_F(SharedData, KernelCounts) {
       {"tracelens/mi300_vit-nsfw.json.gz", 155},
   };
   for (const auto& [name, kernels] : kernels_of) {
-    const auto tables = read(name);
+    const auto tables = read_shared(name);
     ASSERT_TRUE(tables.has_value()) << name << tables.error().message;
     ASSERT_EQ(tables->size(), 1U) << name;
     EXPECT_EQ(count(tables->front(), EventKind::kKernel), kernels) << name;
@@ -70,7 +71,7 @@ TEST_F(SharedData, EveryFileReadsOrIsRefusedWithAHint) {
   for (const auto& entry : fs::recursive_directory_iterator(folder())) {
     if (!entry.is_regular_file()) continue;
     const std::string name = fs::relative(entry.path(), folder()).string();
-    const auto tables = read(name);
+    const auto tables = read_shared(name);
     if (!tables) {
       EXPECT_EQ(tables.error().code, Errc::kMalformedInput) << name;
       EXPECT_FALSE(tables.error().hint.empty()) << name;
@@ -94,7 +95,7 @@ TEST_F(SharedData, DetailsAreJson) {
   for (const char* name :
        {"hta/ddp_a100_rank0of2_nccl_meta.json.gz", "hta/amd_mi250_rocm62_toy.json.gz",
         "hta/alexnet_a100_cuda_sync.json.gz", "tracelens/b200_rank0of8_eager.json.gz"}) {
-    const auto tables = read(name);
+    const auto tables = read_shared(name);
     ASSERT_TRUE(tables.has_value()) << name;
     const EventTable& table = tables->front();
     for (EventId e = 0; e < table.size(); ++e) {
@@ -114,7 +115,7 @@ TEST_F(SharedData, WindowsAndThreadsDoNotShow) {
         "derived/unescaped_quote.json", "derived/bad_utf8.json", "derived/gz_two_members.json.gz",
         "param/dlrm_kineto_8ranks.tar.gz", "kineto/cuda_sync_resolved_after_fix.json"}) {
     const auto dump = [name](const ReadOptions& options) {
-      const auto tables = read(name, options);
+      const auto tables = read_shared(name, options);
       std::string out = tables ? "" : tables.error().message;
       if (tables) {
         for (const EventTable& t : *tables) out += testing::dump(t) + t.input.digest;
@@ -132,14 +133,14 @@ TEST_F(SharedData, WindowsAndThreadsDoNotShow) {
 }
 
 TEST_F(SharedData, ShuffledEventsGiveTheSameTable) {
-  const auto shuffled = read("derived/shuffled_order.json");
-  const auto sorted = read("hta/event_sync_a100.json.gz");
+  const auto shuffled = read_shared("derived/shuffled_order.json");
+  const auto sorted = read_shared("hta/event_sync_a100.json.gz");
   ASSERT_TRUE(shuffled.has_value() && sorted.has_value());
   EXPECT_EQ(testing::dump(shuffled->front(), false), testing::dump(sorted->front(), false));
 }
 
 TEST_F(SharedData, RanksOfAnArchive) {
-  const auto tables = read("param/dlrm_kineto_8ranks.tar.gz");
+  const auto tables = read_shared("param/dlrm_kineto_8ranks.tar.gz");
   ASSERT_TRUE(tables.has_value());
   ASSERT_EQ(tables->size(), 8U);
   for (std::size_t rank = 0; rank < 8; ++rank) {
@@ -153,8 +154,8 @@ TEST_F(SharedData, RanksOfAnArchive) {
 }
 
 TEST_F(SharedData, TwoMembersEqualOne) {
-  const auto two = read("derived/gz_two_members.json.gz");
-  const auto one = read("hta/alexnet_a100_cuda_sync.json.gz");
+  const auto two = read_shared("derived/gz_two_members.json.gz");
+  const auto one = read_shared("hta/alexnet_a100_cuda_sync.json.gz");
   ASSERT_TRUE(two.has_value() && one.has_value());
   EXPECT_EQ(testing::dump(two->front()), testing::dump(one->front()));
 }

@@ -9,8 +9,6 @@ namespace {
 
 using model::WorkClass;
 
-double at(const Dims& d, std::size_t i) { return static_cast<double>(d[i]); }
-
 double product(const Dims& d, std::size_t from) {
   double n = 1;
   for (std::size_t i = from; i < d.size(); ++i) n *= at(d, i);

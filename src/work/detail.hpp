@@ -29,6 +29,7 @@ const char* to_string(Type type);
 Type type_from(std::string_view word);
 
 using Dims = std::vector<std::int64_t>;
+inline double at(const Dims& d, std::size_t i) { return static_cast<double>(d[i]); }
 
 /// One input of an operator: a tensor, a list of tensors, or something without dimensions.
 struct Input {

@@ -37,8 +37,6 @@ std::optional<OperatorWork> gemm(double batch, double m, double k, double n, Typ
   return w;
 }
 
-double at(const Dims& d, std::size_t i) { return static_cast<double>(d[i]); }
-
 double leading(const Dims& d, std::size_t keep) {
   double n = 1;
   for (std::size_t i = 0; i + keep < d.size(); ++i) n *= at(d, i);

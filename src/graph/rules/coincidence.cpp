@@ -34,9 +34,10 @@ double product_after(std::string_view text, std::string_view key) {
   return product;
 }
 
-class Finder {
+class CoincidenceFinder {
  public:
-  Finder(Draft& d, std::uint32_t table) : d_(d), table_(table), waits_(d.processes.size()) {}
+  CoincidenceFinder(Draft& d, std::uint32_t table)
+      : d_(d), table_(table), waits_(d.processes.size()) {}
 
   void run() {
     std::size_t busy = 0;
@@ -155,7 +156,7 @@ bool wait_between(const std::vector<Nanos>& waits, Nanos begin, Nanos end) {
 }
 
 void find_coincidences(Draft& d) {
-  for (std::uint32_t table = 0; table < d.tables.size(); ++table) Finder(d, table).run();
+  for (std::uint32_t table = 0; table < d.tables.size(); ++table) CoincidenceFinder(d, table).run();
 }
 
 }  // namespace ergon::graph

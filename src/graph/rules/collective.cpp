@@ -37,9 +37,9 @@ struct Member {
 };
 using Members = std::vector<Member>;
 
-class Finder {
+class CollectiveFinder {
  public:
-  explicit Finder(Draft& d) : d_(d) {}
+  explicit CollectiveFinder(Draft& d) : d_(d) {}
 
   void run() {
     std::size_t shared = 0;
@@ -169,7 +169,7 @@ class Finder {
 }  // namespace
 
 void find_collectives(Draft& d) {
-  if (d.gpus.size() > 1) Finder(d).run();
+  if (d.gpus.size() > 1) CollectiveFinder(d).run();
 }
 
 void place_transfers(Draft& d) {

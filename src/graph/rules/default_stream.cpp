@@ -14,9 +14,9 @@ constexpr int kEnough = 3;  // starts that only this rule explains
 // What CUPTI and HIP call it.
 constexpr bool is_default(std::int64_t stream) { return stream == 0 || stream == 7; }
 
-class Finder {
+class DefaultStreamFinder {
  public:
-  explicit Finder(Draft& d) : d_(d) {
+  explicit DefaultStreamFinder(Draft& d) : d_(d) {
     for (const OpEdge& e : d.op_edges) {
       if (d.op_start(e.to) - d.op_end(e.from) <= kTolerance) explained_.push_back(e.to);
     }
@@ -88,7 +88,7 @@ class Finder {
 void find_default_stream(Draft& d) {
   const auto busy = std::count_if(d.streams.begin(), d.streams.end(),
                                   [](const Stream& s) { return !s.launched.empty(); });
-  if (busy > 1) Finder(d).run();
+  if (busy > 1) DefaultStreamFinder(d).run();
 }
 
 }  // namespace ergon::graph

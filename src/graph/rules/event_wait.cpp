@@ -55,9 +55,9 @@ struct ThreadState {
 // either.
 using Refuted = std::unordered_set<std::uint64_t>;
 
-class Finder {
+class EventWaitFinder {
  public:
-  Finder(Draft& d, std::uint32_t process, Refuted& refuted, bool trial)
+  EventWaitFinder(Draft& d, std::uint32_t process, Refuted& refuted, bool trial)
       : d_(d), process_(d.processes[process]), refuted_(refuted), trial_(trial) {
     for (std::uint32_t s = 0; s < d.streams.size(); ++s) {
       if (d.streams[s].process == process && !d.streams[s].launched.empty()) streams_.push_back(s);
@@ -329,8 +329,8 @@ Op last_launched_before(const Draft& d, std::uint32_t stream, Nanos t) {
 void find_event_waits(Draft& d) {
   for (std::uint32_t p = 0; p < d.processes.size(); ++p) {
     Refuted refuted;
-    Finder(d, p, refuted, true).run();
-    Finder(d, p, refuted, false).run();
+    EventWaitFinder(d, p, refuted, true).run();
+    EventWaitFinder(d, p, refuted, false).run();
   }
 }
 

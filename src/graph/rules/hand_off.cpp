@@ -29,9 +29,9 @@ Pre last_ended(const Draft& d, const HostThread& t, Nanos at) {
   return low == t.first ? kNone : low - 1;
 }
 
-class Finder {
+class HandOffFinder {
  public:
-  Finder(Draft& d, std::uint32_t process) : d_(d), process_(process) {
+  HandOffFinder(Draft& d, std::uint32_t process) : d_(d), process_(process) {
     for (std::uint32_t t = 0; t < d.threads.size(); ++t) {
       if (d.threads[t].process == process && d.threads[t].has_ops) threads_.push_back(t);
     }
@@ -187,7 +187,7 @@ class Finder {
 
 void find_hand_offs(Draft& d) {
   for (std::uint32_t p = 0; p < d.processes.size(); ++p) {
-    Finder finder(d, p);
+    HandOffFinder finder(d, p);
     finder.run();
     finder.follow();
   }

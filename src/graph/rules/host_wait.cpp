@@ -12,9 +12,9 @@ constexpr Nanos kQueueStall = 50'000;  // a launch that takes this long, and ...
 constexpr std::uint64_t kQueueDepth =
     256;  // ... finds this many operations not yet started, waits for room
 
-class Finder {
+class HostWaitFinder {
  public:
-  Finder(Draft& d, const Process& p) : d_(d), process_(p) {}
+  HostWaitFinder(Draft& d, const Process& p) : d_(d), process_(p) {}
 
   void run() {
     for (const std::uint32_t call : process_.calls) {
@@ -248,7 +248,7 @@ class Finder {
 }  // namespace
 
 void find_host_waits(Draft& d) {
-  for (const Process& p : d.processes) Finder(d, p).run();
+  for (const Process& p : d.processes) HostWaitFinder(d, p).run();
   std::stable_sort(d.waits.begin(), d.waits.end(),
                    [](const HostWait& a, const HostWait& b) { return a.call < b.call; });
   DurationHistogram returns;

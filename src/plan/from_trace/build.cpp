@@ -14,14 +14,14 @@ namespace {
 
 using graph::NodeId;
 
-struct Offer {
+struct OfferedClocks {
   std::vector<std::size_t> clocks;  // indices into the table, ascending
   std::uint64_t below_break = 0;
 };
 
 // Clocks up to the trace's: of higher ones the trace says nothing. None below the regime break.
-Offer offered_clocks(const model::ClockTable& table, const TraceOptions& options) {
-  Offer offer;
+OfferedClocks offered_clocks(const model::ClockTable& table, const TraceOptions& options) {
+  OfferedClocks offer;
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i <= table.reference_index; ++i) {
     if (table.below_break[i]) {
@@ -185,7 +185,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   packs.window = window;
   packs.nodes = std::move(nodes);
   packs.curves = options.curves;
-  Offer offer = offered_clocks(packs.table, options);
+  OfferedClocks offer = offered_clocks(packs.table, options);
   packs.clocks = std::move(offer.clocks);
   packs.below_break = offer.below_break;
 

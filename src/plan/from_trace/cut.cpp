@@ -40,7 +40,7 @@ struct Chunk {
   std::uint32_t version = 0;
   bool alive = true;
 };
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoChunk = static_cast<std::size_t>(-1);
 
 // Chunks of at least `least` ns, or less where the response changes, never split where something
 // that scales runs across, unless it has grown too long.
@@ -123,21 +123,21 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
   std::size_t alive = chunks.size();
   std::priority_queue<Join> joins;
   const auto propose = [&](std::size_t left) {
-    if (left == kNone || chunks[left].next == kNone) return;
+    if (left == kNoChunk || chunks[left].next == kNoChunk) return;
     const Chunk& a = chunks[left];
     const Chunk& b = chunks[a.next];
     if (b.segment.hard) return;
     joins.push({misfit(a.sums, b.sums, limit_w), left, a.version, b.version});
   };
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    chunks[i].previous = i == 0 ? kNone : i - 1;
-    chunks[i].next = i + 1 == chunks.size() ? kNone : i + 1;
+    chunks[i].previous = i == 0 ? kNoChunk : i - 1;
+    chunks[i].next = i + 1 == chunks.size() ? kNoChunk : i + 1;
   }
   for (std::size_t i = 0; i < chunks.size(); ++i) propose(i);
   while (!joins.empty()) {
     const Join join = joins.top();
     Chunk& a = chunks[join.left];
-    if (!a.alive || a.version != join.left_version || a.next == kNone ||
+    if (!a.alive || a.version != join.left_version || a.next == kNoChunk ||
         chunks[a.next].version != join.right_version) {
       joins.pop();
       continue;
@@ -152,7 +152,7 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
     b.alive = false;
     ++b.version;
     a.next = b.next;
-    if (a.next != kNone) chunks[a.next].previous = join.left;
+    if (a.next != kNoChunk) chunks[a.next].previous = join.left;
     --alive;
     propose(join.left);
     propose(a.previous);

@@ -12,7 +12,7 @@ constexpr double kTimeTolerance = 1e-9;  // the contract's: feasible is time <= 
 constexpr int kMostTrials = 4;
 
 // What can be chosen from.
-struct Offer {
+struct Choices {
   Problem problem;
   std::vector<std::vector<Option>> kept_back;
   std::vector<std::size_t> clocks;
@@ -232,7 +232,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
       out.uniform = std::move(uniform);
     }
   }
-  const Offer all = {packs.problem, packs.kept_back, packs.clocks};
+  const Choices all = {packs.problem, packs.kept_back, packs.clocks};
   drop_lowest_clocks(packs, best_range(packs, out.deadline_s));
   out.default_choice = default_choice(packs.problem);
 
