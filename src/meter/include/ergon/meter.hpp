@@ -1,0 +1,5 @@
+// Power logs, sensors, and the energy of a window with its uncertainty.
+#pragma once
+#include "ergon/meter/energy.hpp"
+#include "ergon/meter/sensor.hpp"
+#include "ergon/meter/series.hpp"

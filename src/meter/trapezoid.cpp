@@ -1,0 +1,304 @@
+// Estimator (b): the trapezoid over the renewals of the power value.
+#include <algorithm>
+#include <cmath>
+
+#include "renewals.hpp"
+#include "text.hpp"
+
+namespace ergon::meter {
+namespace {
+
+// Where a sensor's averaging window is not known, this share of the time is taken as seen: the
+// smallest published (A100 and H100: 25 of 100 ms).
+constexpr double kLeastDuty = 0.25;
+// How likely a big change of power next to an edge of the window lies on the edge itself: regions
+// begin and end where the load does, samples know nothing of it.
+constexpr double kStepAtEdge = 0.5;
+
+struct Points {
+  std::vector<double> t;  ///< seconds from the first read: the middle of what the value averages
+  std::vector<double> w;  ///< watts
+  std::vector<double> doubt;  ///< half-width of t
+  double gap_limit_s = 0;     ///< the distance of two points that is a gap
+  std::size_t garbage = 0;
+};
+
+double most_power(const Series& series, const EnergyOptions& options) {
+  double limit = 0;
+  for (const double v : series.power_limit_w) limit = std::isfinite(v) ? std::max(limit, v) : limit;
+  return limit > 0 ? std::min(options.most_power_w, 2 * limit) : options.most_power_w;
+}
+
+Points points_of(const Series& series, const std::vector<double>& column, const SensorModel& sensor,
+                 const EnergyOptions& options, double shift_s) {
+  Points out;
+  const double most_w = most_power(series, options);
+  std::vector<double> sound = column;
+  for (double& v : sound) {
+    if (is_missing(v)) continue;
+    if (!std::isfinite(v) || v < 0 || v > most_w) {
+      v = kMissing;
+      ++out.garbage;
+    }
+  }
+  const double read_s = sensor.read_interval.si();
+  const bool known = sensor.update_period_s.has_value() && !sensor.period_hidden;
+  const double period_s = known ? std::max(sensor.update_period_s->value, read_s) : read_s;
+  out.gap_limit_s = options.gap_periods * std::max(period_s, read_s);
+  const Nanos origin = series.time_ns.front();
+  if (!known) {
+    // Every read is a sample of its own moment.
+    for (std::size_t i = 0; i < sound.size(); ++i) {
+      if (is_missing(sound[i])) continue;
+      const double t = static_cast<double>(series.time_ns[i] - origin) * 1e-9;
+      if (!out.t.empty() && t - shift_s <= out.t.back()) continue;
+      out.t.push_back(t - shift_s);
+      out.w.push_back(sound[i]);
+      out.doubt.push_back(0);
+    }
+    return out;
+  }
+  const auto changes = refreshes(series.time_ns, sound);
+  const auto placed = place(changes, period_s * 1e9, origin);
+  // Reads that still gave a value prove that it was renewed with the same figure: it holds until
+  // one period before the next change, or up to the last of them.
+  std::size_t read = 0;
+  for (std::size_t k = 0; k < placed.size(); ++k) {
+    const Nanos until = k + 1 < changes.size() ? changes[k + 1].by_ns : series.time_ns.back() + 1;
+    double held_s = static_cast<double>(changes[k].by_ns - origin) * 1e-9;
+    std::vector<double> reads;
+    while (read < sound.size() && series.time_ns[read] < until) {
+      if (!is_missing(sound[read]) && sound[read] == placed[k].value) {
+        held_s = static_cast<double>(series.time_ns[read] - origin) * 1e-9;
+        reads.push_back(held_s);
+      }
+      ++read;
+    }
+    const double at = placed[k].at_ns * 1e-9;
+    const auto add = [&](double t) {
+      if (!out.t.empty() && t - shift_s <= out.t.back()) return;
+      out.t.push_back(t - shift_s);
+      out.w.push_back(placed[k].value);
+      out.doubt.push_back(placed[k].doubt_ns * 1e-9);
+    };
+    add(at);
+    const double next = k + 1 < placed.size() && !changes[k + 1].first ? placed[k + 1].at_ns * 1e-9
+                                                                       : held_s + period_s / 2;
+    const double periods = std::round((next - at) / period_s);
+    const double step = periods >= 1 ? (next - at) / periods : period_s;
+    std::size_t r = 0;
+    for (double j = 1; j < periods + (k + 1 < placed.size() ? 0 : 0.5); ++j) {
+      const double t = at + j * step;
+      if (t > held_s + period_s / 2) break;
+      // Only where a read fell into that period: a gap in the log proves nothing.
+      while (r < reads.size() && reads[r] < t - period_s / 2) ++r;
+      if (r < reads.size() && reads[r] < t + period_s) add(t);
+    }
+  }
+  return out;
+}
+
+// Piecewise linear power and its integral.
+class Line {
+ public:
+  explicit Line(const Points& points) : p_(points) {
+    sum_.push_back(0);
+    for (std::size_t k = 1; k < p_.t.size(); ++k) {
+      sum_.push_back(sum_.back() + (p_.w[k] + p_.w[k - 1]) / 2 * (p_.t[k] - p_.t[k - 1]));
+    }
+  }
+  [[nodiscard]] std::size_t interval(double t) const {
+    const auto after = std::upper_bound(p_.t.begin(), p_.t.end(), t);
+    const auto k = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - p_.t.begin() - 1, 0));
+    return std::min(k, p_.t.size() - 2);
+  }
+  [[nodiscard]] double at(double t) const {
+    if (t <= p_.t.front()) return p_.w.front();
+    if (t >= p_.t.back()) return p_.w.back();
+    const std::size_t k = interval(t);
+    return p_.w[k] + (p_.w[k + 1] - p_.w[k]) * (t - p_.t[k]) / (p_.t[k + 1] - p_.t[k]);
+  }
+  [[nodiscard]] double integral(double t) const {
+    if (t <= p_.t.front()) return p_.w.front() * (t - p_.t.front());
+    if (t >= p_.t.back()) return sum_.back() + p_.w.back() * (t - p_.t.back());
+    const std::size_t k = interval(t);
+    return sum_[k] + (p_.w[k] + at(t)) / 2 * (t - p_.t[k]);
+  }
+
+ private:
+  const Points& p_;
+  std::vector<double> sum_;
+};
+
+struct Edge {
+  double correction_j = 0;
+  double half_width_j = 0;
+};
+
+// What the straight line misses next to an edge at t: inwards (+1 at the start, -1 at the end) up
+// to `reach` the power may already be that at the end of the reach.
+Edge edge_of(const Line& line, double t, double reach, double inwards, double timing_s) {
+  const double far = line.at(t + inwards * reach);
+  const double ramp = std::abs(line.integral(t + inwards * reach) - line.integral(t));
+  const double full = far * reach - ramp;
+  const double outer = line.at(t - inwards * reach);
+  Edge edge;
+  edge.correction_j = kStepAtEdge * full;
+  const double spread = 0.29 * std::abs(far - outer) * reach;
+  edge.half_width_j = std::sqrt(full * full / 4 * 3 + spread * spread +
+                                std::pow(std::abs(far - outer) * timing_s, 2));
+  return edge;
+}
+
+}  // namespace
+
+EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor, Window window,
+                                const EnergyOptions& options) {
+  EnergyEstimate out;
+  const bool instant = series.has(series.power_w);
+  const auto& column = instant ? series.power_w : series.average_power_w;
+  if (!series.has(column) || std::ranges::all_of(column, [](double v) { return is_missing(v); })) {
+    out.refused = "this GPU gives no power";
+    return out;
+  }
+  const double length_s = window.length().si();
+  if (length_s <= 0) {
+    out.refused = "the window is empty";
+    return out;
+  }
+  const bool known = sensor.update_period_s.has_value() && !sensor.period_hidden;
+  const double period_s = known ? sensor.update_period_s->value : sensor.read_interval.si();
+  // An averaging window that is not known lies between nothing and the period (or a second, where
+  // the column says that it is an average).
+  double window_s = sensor.averaging_window_s ? sensor.averaging_window_s->value : 0;
+  double window_doubt_s =
+      sensor.averaging_window_s
+          ? (sensor.averaging_window_s->high - sensor.averaging_window_s->low) / 2
+          : 0;
+  if (!sensor.averaging_window_s) {
+    window_s = instant ? std::min(period_s / 2, 0.05) : 1.0;
+    window_doubt_s = instant ? window_s : 0.1;
+  }
+  const Points points = points_of(series, column, sensor, options, window_s / 2);
+  const Nanos origin = series.time_ns.front();
+  const double t0 = static_cast<double>(window.start_ns - origin) * 1e-9;
+  const double t1 = static_cast<double>(window.end_ns - origin) * 1e-9;
+  if (points.t.size() < 2) {
+    out.refused = "fewer than two power readings";
+    return out;
+  }
+  const Line line(points);
+
+  // Gaps, and what the ends of the log leave out.
+  double lost_s = 0;
+  double gaps_j = 0;
+  const double outside = std::max(0.0, points.t.front() - t0 - period_s) +
+                         std::max(0.0, t1 - points.t.back() - period_s);
+  std::vector<double> inside;
+  for (std::size_t k = 0; k < points.t.size(); ++k) {
+    if (points.t[k] >= t0 - period_s && points.t[k] <= t1 + period_s) inside.push_back(points.w[k]);
+  }
+  if (inside.empty()) inside = points.w;
+  const auto [low_it, high_it] = std::ranges::minmax_element(inside);
+  const double low_w = *low_it;
+  const double high_w = *high_it;
+  for (std::size_t k = 1; k < points.t.size(); ++k) {
+    const double from = std::max(points.t[k - 1], t0);
+    const double to = std::min(points.t[k], t1);
+    if (to <= from || points.t[k] - points.t[k - 1] <= points.gap_limit_s) continue;
+    lost_s += to - from;
+    // Inside of a gap the power may be anything that was seen.
+    gaps_j += (to - from) * std::max((high_w - low_w) / 2, 0.05 * high_w);
+  }
+  lost_s += outside;
+  out.coverage = std::clamp(1 - lost_s / length_s, 0.0, 1.0);
+  if (outside > 0.02 * length_s || out.coverage < 0.5) {
+    out.refused = "power was read over " + percent_text(out.coverage) + " of the window only";
+    return out;
+  }
+
+  double value = line.integral(t1) - line.integral(t0);
+  const double reach0 = std::max(window_s / 2, points.t[line.interval(t0) + 1] - t0);
+  const double reach1 = std::max(window_s / 2, t1 - points.t[line.interval(t1)]);
+  const double most_reach = length_s / 2;
+  const double timing = window_doubt_s / 2 + median_of(points.doubt);
+  const Edge start = edge_of(line, t0, std::min(reach0, most_reach), 1, timing);
+  const Edge end = edge_of(line, t1, std::min(reach1, most_reach), -1, timing);
+  value += start.correction_j + end.correction_j;
+  const double edges =
+      1.96 / std::sqrt(3.0) *
+      std::sqrt(start.half_width_j * start.half_width_j + end.half_width_j * end.half_width_j);
+
+  // What happened while the sensor did not look.
+  const double duty =
+      sensor.averaging_window_s ? std::clamp(window_s / period_s, 0.0, 1.0) : kLeastDuty;
+  std::vector<double> moves;
+  for (std::size_t k = 1; k < inside.size(); ++k)
+    moves.push_back(std::abs(inside[k] - inside[k - 1]));
+  const double usual = median_of(moves);
+  double unseen_var = 0;
+  for (std::size_t k = 1; k < points.t.size(); ++k) {
+    if (points.t[k] <= t0 || points.t[k - 1] >= t1) continue;
+    const double d = std::min(points.t[k] - points.t[k - 1], points.gap_limit_s);
+    const double move = points.w[k] - points.w[k - 1];
+    const double share = std::abs(move) > 6 * usual ? 1.0 / 12 : 0.5;
+    unseen_var += move * move * d * d * (share * (1 - duty) + duty / 24);
+  }
+  const double unseen = 1.96 * std::sqrt(unseen_var);
+  const double steps = sensor.power_step_w / std::sqrt(3.0) * length_s;
+  const double rest = 1e-3 * std::abs(value);
+  out.doubts = {
+      {"edges", edges}, {"unseen between samples", unseen}, {"resolution", steps}, {"rest", rest}};
+  if (gaps_j > 0) out.doubts.push_back({"gaps", gaps_j});
+  double half = 0;
+  for (const Doubt& d : out.doubts) half += d.half_width_j * d.half_width_j;
+  half = std::sqrt(half);
+  Estimate estimate{value, value - half, value + half, Origin::kMeasured};
+
+  // A load that repeats nearly with the refresh shows as a slow drift of what the sensor sees. Then
+  // the unseen share may have run at anything seen within five seconds.
+  const double mean = value / length_s;
+  std::vector<double> within;
+  for (std::size_t k = 0; k < points.t.size(); ++k) {
+    if (points.t[k] > t0 + period_s && points.t[k] < t1 - period_s) within.push_back(points.w[k]);
+  }
+  double wander = 0;
+  for (std::size_t k = 1; k < within.size(); ++k) wander += std::abs(within[k] - within[k - 1]);
+  const double drift = within.empty() ? 0 : std::abs(within.back() - within.front());
+  const double swing =
+      within.empty() ? 0 : *std::ranges::max_element(within) - *std::ranges::min_element(within);
+  const bool drifts = within.size() >= 6 && drift > 0.03 * mean && wander < 3 * drift;
+  const bool swings = within.size() >= 6 && swing > 0.1 * mean && wander < 6 * swing;
+  if (duty < 0.95 && known && (drifts || swings)) {
+    double least = low_w;
+    double most = high_w;
+    for (std::size_t k = 0; k < points.t.size(); ++k) {
+      if (points.t[k] < t0 - 5 || points.t[k] > t1 + 5) continue;
+      least = std::min(least, points.w[k]);
+      most = std::max(most, points.w[k]);
+    }
+    const double low_j = duty * value + (1 - duty) * least * length_s;
+    const double high_j = duty * value + (1 - duty) * most * length_s;
+    if (value - low_j > half || high_j - value > half) {
+      estimate.low = std::min(estimate.low, low_j);
+      estimate.high = std::max(estimate.high, high_j);
+      out.doubts.push_back(
+          {"a load in step with the sensor", std::max(value - low_j, high_j - value)});
+      out.notes.push_back(
+          "power drifts from sample to sample: a load that repeats nearly with the "
+          "sensor's period would look the same");
+    }
+  }
+  out.energy_j = estimate;
+  if (points.garbage > 0) {
+    out.notes.push_back("impossible power readings were left out: " +
+                        std::to_string(points.garbage));
+  }
+  if (gaps_j > 0) {
+    out.notes.push_back("gaps in the readings are bridged with " + percent_text(1 - out.coverage) +
+                        " of the window in doubt");
+  }
+  return out;
+}
+
+}  // namespace ergon::meter
