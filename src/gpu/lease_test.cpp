@@ -1,0 +1,205 @@
+// The lease: written before the change, given back by whoever is left.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "fake_gpu_test.hpp"
+#include "lease_file.hpp"
+#include "process.hpp"
+
+namespace ergon::gpu {
+namespace {
+namespace fs = std::filesystem;
+
+class LeaseTest : public testing::Test {
+ protected:
+  LeaseTest() {
+    std::string pattern = (fs::temp_directory_path() / "ergon-lease-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~LeaseTest() override { fs::remove_all(folder_); }
+  LeaseOptions options() const {
+    LeaseOptions made;
+    made.folder = folder_ + "/ergon";
+    made.tool = "sweep";
+    made.selection = "all";
+    return made;
+  }
+  std::string folder_;
+};
+
+TEST_F(LeaseTest, GivesBackWhatWasTouchedAndNothingElse) {
+  FakeGpu gpu("GPU-a");
+  Gpu* const gpus[] = {&gpu};
+  {
+    auto lease = Lease::take(gpus, options());
+    ASSERT_TRUE(lease) << lease.error().message;
+    EXPECT_EQ(find_leases(options().folder).size(), 1U);
+    EXPECT_FALSE(lease->record().touched());
+    ASSERT_TRUE(lease->lock_clocks(gpu, Domain::kCore, Hertz(1e9), Hertz(1e9)));
+    ASSERT_TRUE(lease->set_power_limit(gpu, Watts(250)));
+    EXPECT_EQ(gpu.limit_w, 250);
+  }
+  EXPECT_EQ(gpu.limit_w, 400);
+  EXPECT_EQ(gpu.told,
+            (std::vector<std::string>{"lock core 1000.000000", "limit", "reset core", "limit"}));
+  EXPECT_TRUE(find_leases(options().folder).empty());
+}
+
+TEST_F(LeaseTest, IsOnDiskBeforeTheChange) {
+  class Watching : public FakeGpu {
+   public:
+    using FakeGpu::FakeGpu;
+    std::string folder;
+    bool seen = false;
+    Status lock_clocks(Domain /*domain*/, Hertz /*low*/, Hertz /*high*/) override {
+      const auto leases = find_leases(folder);
+      seen = leases.size() == 1 && leases.front().record.gpus.front().memory_touched;
+      return {};
+    }
+  };
+  Watching gpu("GPU-a");
+  gpu.folder = options().folder;
+  Gpu* const gpus[] = {&gpu};
+  auto lease = Lease::take(gpus, options());
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(lease->lock_clocks(gpu, Domain::kMemory, Hertz(1e9), Hertz(1e9)));
+  EXPECT_TRUE(gpu.seen);
+}
+
+TEST_F(LeaseTest, ASecondToolIsRefusedByName) {
+  FakeGpu gpu("GPU-a");
+  FakeGpu other("GPU-b");
+  Gpu* const both[] = {&other, &gpu};
+  Gpu* const one[] = {&gpu};
+  Gpu* const another[] = {&other};
+  auto lease = Lease::take(one, options());
+  ASSERT_TRUE(lease);
+  const auto second = Lease::take(both, options());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kDevice);
+  EXPECT_NE(second.error().message.find("ergon sweep (process " + std::to_string(::getpid())),
+            std::string::npos)
+      << second.error().message;
+  // The attempt left no lock behind; the same GPU of another machine is another GPU.
+  auto elsewhere = options();
+  elsewhere.machine = "/tmp/sim";
+  EXPECT_TRUE(Lease::take(one, elsewhere));
+  lease->give_back();
+  EXPECT_TRUE(Lease::take(another, options()));
+}
+
+TEST_F(LeaseTest, AFailureKeepsTheLeaseForRestore) {
+  FakeGpu gpu("GPU-a");
+  Gpu* const gpus[] = {&gpu};
+  auto lease = Lease::take(gpus, options());
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(lease->lock_clocks(gpu, Domain::kCore, Hertz(1e9), Hertz(1e9)));
+  gpu.fails = true;
+  const auto done = lease->give_back();
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_TRUE(done.front().failure);
+  auto found = find_leases(options().folder);
+  ASSERT_EQ(found.size(), 1U);
+  gpu.fails = false;
+  const auto restored = restore(found.front(), gpus);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->size(), 1U);
+  EXPECT_TRUE(find_leases(options().folder).empty());
+}
+
+// What a tool leaves that was killed in the middle, with its watchdog.
+void write_stale(const LeaseOptions& options, const std::string& boot, bool touched) {
+  LeaseRecord record;
+  record.tool = "sweep";
+  record.pid = 999'999'999;
+  record.start_ticks = 1;
+  record.boot_id = boot;
+  record.machine = options.machine;
+  record.gpus.push_back(
+      {.uuid = "GPU-a", .name = "Fake", .power_limit_w = 350, .limit_touched = touched});
+  record.file = options.folder + "/lease-stale.json";
+  ASSERT_TRUE(make_folder(options.folder));
+  ASSERT_TRUE(write_lease(record));
+}
+
+TEST_F(LeaseTest, AStaleLeaseIsRestoredOnce) {
+  write_stale(options(), boot_id(), true);
+  FakeGpu gpu("GPU-a");
+  gpu.limit_w = 200;
+  Gpu* const gpus[] = {&gpu};
+  const auto refused = Lease::take(gpus, options());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().hint.find("ergon restore"), std::string::npos);
+  const auto found = find_leases(options().folder);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().state, LeaseState::kStale);
+  const auto done = restore(found.front(), gpus);
+  ASSERT_TRUE(done);
+  ASSERT_EQ(done->size(), 1U);
+  EXPECT_EQ(done->front().action, "set to 350 W");
+  EXPECT_EQ(gpu.limit_w, 350);
+  const auto again = restore(found.front(), gpus);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->empty());
+  EXPECT_TRUE(Lease::take(gpus, options()));
+}
+
+TEST_F(LeaseTest, ALeaseThatChangedNothingOrOutlivedTheMachineIsNoObstacle) {
+  FakeGpu gpu("GPU-a");
+  Gpu* const gpus[] = {&gpu};
+  write_stale(options(), boot_id(), false);
+  EXPECT_TRUE(Lease::take(gpus, options()));
+  write_stale(options(), "another boot", true);
+  EXPECT_EQ(find_leases(options().folder).front().state, LeaseState::kGone);
+  EXPECT_TRUE(Lease::take(gpus, options()));
+  EXPECT_TRUE(gpu.told.empty());
+}
+
+TEST_F(LeaseTest, WhatIsNoLeaseIsSkipped) {
+  ASSERT_TRUE(make_folder(options().folder));
+  std::ofstream(options().folder + "/lease-1.json") << "{\"schema\": \"other\"}";
+  std::ofstream(options().folder + "/lease-2.json") << "not JSON";
+  std::ofstream(options().folder + "/lease-3.json.new") << "half";
+  EXPECT_TRUE(find_leases(options().folder).empty());
+  EXPECT_TRUE(find_leases("/nowhere").empty());
+}
+
+TEST_F(LeaseTest, AWatchdogThatDoesNotStartMeansNoLease) {
+  FakeGpu gpu("GPU-a");
+  Gpu* const gpus[] = {&gpu};
+  auto with_watchdog = options();
+  with_watchdog.watchdog = {"/nowhere/ergon"};
+  const auto lease = Lease::take(gpus, with_watchdog);
+  ASSERT_FALSE(lease);
+  EXPECT_NE(lease.error().message.find("watchdog"), std::string::npos);
+  EXPECT_TRUE(find_leases(options().folder).empty());
+  EXPECT_TRUE(Lease::take(gpus, options()));
+}
+
+TEST_F(LeaseTest, AFolderThatCannotBeMadeIsAnError) {
+  FakeGpu gpu("GPU-a");
+  Gpu* const gpus[] = {&gpu};
+  std::ofstream(folder_ + "/file") << "x";
+  auto blocked = options();
+  blocked.folder = folder_ + "/file/ergon";
+  const auto lease = Lease::take(gpus, blocked);
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code, Errc::kIo);
+}
+
+TEST(Process, IsKnownByPidAndStart) {
+  const auto ticks = start_ticks(::getpid());
+  EXPECT_GT(ticks, 0U);
+  EXPECT_TRUE(is_alive(::getpid(), ticks));
+  EXPECT_FALSE(is_alive(::getpid(), ticks + 1));
+  EXPECT_FALSE(is_alive(0, 0));
+}
+
+}  // namespace
+}  // namespace ergon::gpu
