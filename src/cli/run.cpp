@@ -4,6 +4,7 @@
 #include <new>
 
 #include "context.hpp"
+#include "gpu_input.hpp"
 #include "help.hpp"
 #include "registry.hpp"
 
@@ -79,6 +80,9 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
       break;
   }
   const Command& command = *arguments.command;
+  if (command.name != "restore" && !arguments.values.contains("quiet")) {
+    if (const auto notice = stale_notice(surroundings); !notice.empty()) surroundings.err(notice);
+  }
   Result<int> outcome = [&] {
     Context context(std::move(arguments), surroundings, shown_command_line(words));
     // Before the work is done, not after.
@@ -97,6 +101,7 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
 
 int run(std::span<const std::string> words, const Surroundings& surroundings) {
   try {
+    if (const auto watched = run_watchdog(words, surroundings)) return *watched;
     auto arguments = parse(words);
     if (!arguments) {
       const Command* command = words.empty() ? nullptr : find_command(words[0]);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "ergon/cli.hpp"
@@ -60,6 +61,24 @@ int terminal_width(bool is_terminal) {
   return 80;
 }
 
+// $XDG_STATE_HOME/ergon as the XDG base directory specification has it, else what the user can
+// write.
+std::string state_folder() {
+  if (const auto state = environment("XDG_STATE_HOME"); state.starts_with('/'))
+    return state + "/ergon";
+  if (const auto home = environment("HOME"); home.starts_with('/'))
+    return home + "/.local/state/ergon";
+  const std::string user = std::to_string(::getuid());
+  const std::string session = "/run/user/" + user;
+  return ::access(session.c_str(), W_OK) == 0 ? session + "/ergon" : "/tmp/ergon-" + user;
+}
+
+std::string program_folder() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  return failed ? std::string() : program.parent_path().string();
+}
+
 }  // namespace
 
 Surroundings process_surroundings() {
@@ -72,6 +91,17 @@ Surroundings process_surroundings() {
   surroundings.color_err = wants_color(surroundings.err_is_terminal);
   surroundings.unicode = locale_is_utf8();
   surroundings.width = terminal_width(surroundings.out_is_terminal);
+  surroundings.variable = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): as above
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+  surroundings.set_variable = [](const std::string& name, const std::string& value) {
+    ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  };
+  surroundings.program_folder = program_folder();
+  surroundings.state_folder = state_folder();
+  surroundings.self = {"/proc/self/exe"};
   return surroundings;
 }
 

@@ -232,10 +232,19 @@ Result<std::vector<GivenBack>> restore(const FoundLease& lease, std::span<Gpu* c
 
 Status drop(const FoundLease& lease) { return remove_lease(lease.record.file); }
 
-Status watch(const std::string& lease_file, int channel, std::span<Gpu* const> gpus) {
+Status watch(const std::string& lease_file, int channel, const OpenLeased& open) {
+  const auto announced = read_lease(lease_file);
+  auto machine = announced ? open(*announced) : Result<Machine>(fail(announced.error()));
+  if (!machine) {
+    say_unready(channel, machine.error().message);
+    return fail(machine.error());
+  }
   if (!wait_for_holder(channel)) return {};  // it gave back itself
+  // Only now: the holder wrote down what it touched as it went.
   const auto record = read_lease(lease_file);
   if (!record) return {};
+  std::vector<Gpu*> gpus;
+  for (const auto& gpu : machine->gpus) gpus.push_back(gpu.get());
   Status outcome;
   for (const GivenBack& entry : gpu::give_back(*record, gpus)) {
     if (entry.failure && outcome) outcome = fail(*entry.failure);

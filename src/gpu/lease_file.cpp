@@ -243,6 +243,10 @@ Status remove_lease(const std::string& file) {
   return {};
 }
 
+bool holder_lives(const LeaseRecord& record) {
+  return record.boot_id == boot_id() && is_alive(record.pid, record.start_ticks);
+}
+
 bool LeaseRecord::touched() const {
   return std::ranges::any_of(gpus, [](const LeasedGpu& gpu) {
     return gpu.core_touched || gpu.memory_touched || gpu.limit_touched;

@@ -1,9 +1,11 @@
 // The command line of Ergon: words in, an exit code out.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ergon::cli {
 
@@ -21,10 +23,17 @@ struct Surroundings {
   bool color_err = false;
   bool unicode = true;
   int width = 0;  ///< of the terminal; 0: no terminal, names are not shortened
+  /// A variable of the environment; nullopt: not set. Empty function: none is.
+  std::function<std::optional<std::string>(const std::string&)> variable;
+  /// Sets a variable for this process and the programs it starts. Only while one thread runs.
+  std::function<void(const std::string&, const std::string&)> set_variable;
+  std::string program_folder;  ///< where this program lies; empty: not known
+  std::string state_folder;    ///< what outlives a command: $XDG_STATE_HOME/ergon; empty: nowhere
+  std::vector<std::string> self;  ///< how this program is started again; empty: it cannot be
 };
 
 /// The surroundings of this process: its streams, NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR, TERM,
-/// COLUMNS, LC_ALL, LC_CTYPE, LANG.
+/// COLUMNS, LC_ALL, LC_CTYPE, LANG, XDG_STATE_HOME, HOME.
 Surroundings process_surroundings();
 
 /// Runs one command line (without the program's name) and gives the exit code: 0 done, 1 the answer

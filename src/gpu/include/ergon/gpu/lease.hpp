@@ -2,6 +2,7 @@
 // any death: by the holder, by its watchdog, or by `ergon restore`.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ergon/gpu/machine.hpp"
 #include "ergon/gpu/readings.hpp"
 
 namespace ergon::gpu {
@@ -55,6 +57,9 @@ struct FoundLease {
 /// Every lease in the folder, by file name; a folder that is not there holds none. A file that is
 /// no lease is skipped: leases are written whole or not at all.
 std::vector<FoundLease> find_leases(const std::string& folder);
+
+/// Whether the tool that took the lease still runs (its watchdog may outlive it for a moment).
+bool holder_lives(const LeaseRecord& record);
 
 /// What giving back did, one entry a GPU and control.
 struct GivenBack {
@@ -106,11 +111,12 @@ class Lease {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The watchdog's side, in a process of its own with the GPUs of the lease open: tells the holder
-/// that it is ready, waits until the holder is gone, and then gives back and removes the lease;
-/// returns at once where the holder gave back itself. `channel` is the descriptor that the holder
-/// passed.
-Status watch(const std::string& lease_file, int channel, std::span<Gpu* const> gpus);
+/// Opens the GPUs of a lease, in the watchdog's process.
+using OpenLeased = std::function<Result<Machine>(const LeaseRecord&)>;
+/// The watchdog's side: opens the GPUs of the lease, tells the holder that it is ready (or why
+/// not), waits until the holder is gone, and then gives back and removes the lease; returns at once
+/// where the holder gave back itself. `channel` is the descriptor that the holder passed.
+Status watch(const std::string& lease_file, int channel, const OpenLeased& open);
 
 /// Gives back a stale lease and removes its file, under its lock; kDevice where somebody holds it.
 /// The file stays where something failed.

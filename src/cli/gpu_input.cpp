@@ -1,0 +1,173 @@
+// Opening the GPUs of --gpu, and what a lease needs from the process.
+#include "gpu_input.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+namespace ergon::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kWatchdog = "__watchdog";
+
+std::optional<std::string> variable(const Surroundings& surroundings, const std::string& name) {
+  return surroundings.variable ? surroundings.variable(name) : std::nullopt;
+}
+
+void set_all(const Surroundings& surroundings,
+             const std::vector<std::pair<std::string, std::string>>& variables) {
+  if (!surroundings.set_variable) return;
+  for (const auto& [name, value] : variables) surroundings.set_variable(name, value);
+}
+
+// The machine of a simulated GPU: the folder that the user named, else one of our own.
+Status prepare_simulated(const Surroundings& surroundings, const gpu::SimSpec& spec,
+                         OpenedGpus& opened) {
+  opened.machine_id = variable(surroundings, "ERGON_SIM_STATE").value_or("");
+  if (opened.machine_id.empty()) {
+    ERGON_TRY(opened.state, TemporaryFolder::make("ergon-sim-"));
+    opened.machine_id = opened.state->path();
+  } else {
+    opened.machine_id = fs::absolute(opened.machine_id).lexically_normal().string();
+  }
+  opened.environment =
+      gpu::sim_environment(spec, gpu_options(surroundings).sim_folder, opened.machine_id,
+                           variable(surroundings, "LD_LIBRARY_PATH").value_or(""));
+  set_all(surroundings, opened.environment);
+  return {};
+}
+
+std::string uuids_of(const gpu::Machine& machine) {
+  std::string list;
+  std::set<std::string> seen;
+  for (const auto& gpu : machine.gpus) {
+    const std::string& uuid = gpu->identity().sensor_owner();
+    if (seen.insert(uuid).second) list += (list.empty() ? "" : ",") + uuid;
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& prefix) {
+  std::error_code failed;
+  std::string pattern = (fs::temp_directory_path(failed) / (prefix + "XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    return fail(Errc::kIo, "cannot make a folder '" + pattern + "'", "set TMPDIR to a folder");
+  return std::make_unique<TemporaryFolder>(pattern);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (!kept_) fs::remove_all(path_, ignored);
+}
+
+std::vector<gpu::Gpu*> OpenedGpus::gpus() const {
+  std::vector<gpu::Gpu*> all;
+  for (const auto& gpu : machine.gpus) all.push_back(gpu.get());
+  return all;
+}
+
+gpu::Options gpu_options(const Surroundings& surroundings) {
+  gpu::Options options;
+  if (!surroundings.program_folder.empty()) {
+    options.sim_folder =
+        (fs::path(surroundings.program_folder).parent_path() / "lib" / "sim").string();
+  }
+  options.cuda_visible_devices = variable(surroundings, "CUDA_VISIBLE_DEVICES");
+  options.cuda_device_order = variable(surroundings, "CUDA_DEVICE_ORDER").value_or("");
+  return options;
+}
+
+Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise) {
+  const Surroundings& surroundings = context.surroundings();
+  ERGON_TRY(const auto selection, gpu::parse_selection(context.text("gpu").value_or(otherwise)));
+  OpenedGpus opened;
+  const auto driver = variable(surroundings, "ERGON_SIM").value_or("");
+  if (selection.kind == gpu::Selection::Kind::kSimulated) {
+    ERGON_TRY_STATUS(prepare_simulated(surroundings, selection.sim, opened));
+  } else if (!driver.empty() && selection.kind != gpu::Selection::Kind::kRecorded) {
+    // The simulated library in place of the driver's: wrapped programs share its machine.
+    const auto comma = driver.find(',');
+    const gpu::SimSpec spec{driver.substr(0, comma),
+                            comma == std::string::npos ? "" : driver.substr(comma + 1)};
+    ERGON_TRY_STATUS(prepare_simulated(surroundings, spec, opened));
+  }
+  const gpu::Options options = gpu_options(surroundings);
+  ERGON_TRY(opened.machine, gpu::open_machine(selection, options));
+  for (const auto& note : opened.machine.notes) context.warn("gpu", note);
+
+  const bool simulated = opened.machine.gpus.front()->identity().simulated;
+  if (simulated) {
+    opened.selection = "sim:" + variable(surroundings, "ERGON_SIM").value_or("");
+  } else {
+    opened.selection = uuids_of(opened.machine);
+    opened.machine_id.clear();
+    opened.environment.clear();
+  }
+  return opened;
+}
+
+Result<gpu::Lease> take_lease(Context& context, const OpenedGpus& opened, const std::string& tool) {
+  const Surroundings& surroundings = context.surroundings();
+  if (surroundings.state_folder.empty() || surroundings.self.empty()) {
+    return fail(Errc::kUnsupported, "clocks cannot be changed here: no watchdog can be started");
+  }
+  gpu::LeaseOptions options;
+  options.folder = surroundings.state_folder;
+  options.tool = tool;
+  options.selection = opened.selection;
+  options.machine = opened.machine_id;
+  options.environment = opened.environment;
+  options.watchdog = surroundings.self;
+  options.watchdog.emplace_back(kWatchdog);
+  const auto gpus = opened.gpus();
+  return gpu::Lease::take(gpus, options);
+}
+
+std::vector<gpu::FoundLease> leases_here(const Surroundings& surroundings) {
+  if (surroundings.state_folder.empty()) return {};
+  auto found = gpu::find_leases(surroundings.state_folder);
+  auto named = variable(surroundings, "ERGON_SIM_STATE").value_or("");
+  if (named.empty()) return found;
+  named = fs::absolute(named).lexically_normal().string();
+  std::erase_if(found, [&](const gpu::FoundLease& lease) {
+    return !lease.record.machine.empty() && lease.record.machine != named;
+  });
+  return found;
+}
+
+Result<gpu::Machine> open_leased(const gpu::LeaseRecord& record, const Surroundings& surroundings) {
+  ERGON_TRY(const auto selection, gpu::parse_selection(record.selection));
+  set_all(surroundings, record.environment);
+  return gpu::open_machine(selection, gpu_options(surroundings));
+}
+
+std::string stale_notice(const Surroundings& surroundings) {
+  std::string text;
+  for (const auto& lease : leases_here(surroundings)) {
+    if (lease.state != gpu::LeaseState::kStale || !lease.record.touched()) continue;
+    std::string gpus;
+    for (const auto& gpu : lease.record.gpus) gpus += (gpus.empty() ? "" : ", ") + gpu.uuid;
+    text += "warning: clocks or limits of " + gpus + " are still as 'ergon " + lease.record.tool +
+            "' (process " + std::to_string(lease.record.pid) +
+            ") left them when it was killed\nhint: ergon restore gives them back\n";
+  }
+  return text;
+}
+
+std::optional<int> run_watchdog(std::span<const std::string> words,
+                                const Surroundings& surroundings) {
+  if (words.size() != 3 || words[0] != kWatchdog) return std::nullopt;
+  int channel = -1;
+  const std::string& number = words[2];
+  std::from_chars(number.data(), number.data() + number.size(), channel);
+  const auto outcome = gpu::watch(words[1], channel, [&](const gpu::LeaseRecord& record) {
+    return open_leased(record, surroundings);
+  });
+  return outcome ? 0 : exit_code(outcome.error().code);
+}
+
+}  // namespace ergon::cli
