@@ -2,6 +2,7 @@
 #include "ergon/gpu/machine.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "amdsmi_open.hpp"
 #include "nvml_open.hpp"
@@ -22,9 +23,21 @@ Result<Found> find_simulated(const SimSpec& spec, const Options& options) {
   if (options.sim_folder.empty())
     return fail(Errc::kUnsupported, "this build has no simulated GPU",
                 "build the product with its libraries");
-  return is_amd_model(spec.model)
-             ? amdsmi::find_gpus({options.sim_folder + "/libamd_smi.so"}, options)
-             : nvml::find_gpus({options.sim_folder + "/libnvidia-ml.so.1"}, options);
+  const bool amd = is_amd_model(spec.model);
+  const std::string library = options.sim_folder + (amd ? "/libamd_smi.so" : "/libnvidia-ml.so.1");
+  if (std::error_code ignored; !std::filesystem::exists(library, ignored)) {
+    return fail(Errc::kUnsupported, "the simulated GPU's library '" + library + "' is not there",
+                "it is built and installed together with ergon, in lib/sim beside bin");
+  }
+  auto found = amd ? amdsmi::find_gpus({library}, options) : nvml::find_gpus({library}, options);
+  if (!found && found.error().code == Errc::kUnsupported) {
+    return fail(Errc::kInvalidArgument,
+                "there is no simulated GPU '" + spec.model +
+                    (spec.options.empty() ? "" : "," + spec.options) + "'",
+                "v100, a100, h100, h200, l4, rtx4090 or mi300x; options gpus=N, seed=N, "
+                "fault=NAME; a machine that exists keeps the options it was made with");
+  }
+  return found;
 }
 
 // NVIDIA's GPUs, then AMD's. Where neither answers, NVIDIA's reason is said unless only an AMD
