@@ -1,0 +1,7 @@
+// A program under observation: the child process, its regions, the readings beside it, and what
+// they say together.
+#pragma once
+#include "ergon/run/child.hpp"
+#include "ergon/run/measure.hpp"
+#include "ergon/run/regions.hpp"
+#include "ergon/run/sampler.hpp"

@@ -1,0 +1,89 @@
+// Reading GPUs at a fixed rhythm while something else runs.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ergon/gpu.hpp"
+#include "ergon/meter.hpp"
+
+namespace ergon::run {
+
+struct SamplerOptions {
+  /// Energy and power. 10 ms finds the tick of a counter that moves every 100 ms to 5 ms.
+  Nanos interval_ns = 10'000'000;
+  /// Clocks, throttle reasons, temperature, limit, utilization: every so many readings.
+  int slow_every = 10;
+};
+
+/// One GPU's readings, one after another; no thread, no clock of its own.
+class Poller {
+ public:
+  explicit Poller(gpu::Gpu& gpu, int slow_every = 10);
+  /// Takes one reading. False once the GPU is lost: `failure` says why.
+  bool poll();
+  [[nodiscard]] const meter::Series& series() const { return series_; }
+  meter::Series take() { return std::move(series_); }
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+  /// Readings that could not be true and were left out.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  /// Times the energy counter (without one: the power) was seen to move.
+  [[nodiscard]] std::uint64_t ticks() const { return ticks_.load(std::memory_order_acquire); }
+  /// Whether there is anything that could move.
+  [[nodiscard]] bool reads_something() const {
+    return reads_something_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] gpu::Gpu& gpu() const { return gpu_; }
+
+ private:
+  gpu::Gpu& gpu_;
+  int slow_every_;
+  std::uint64_t polls_ = 0;
+  bool averaged_ = false;
+  meter::Series series_;
+  std::optional<Error> failure_;
+  std::uint64_t refused_ = 0;
+  std::optional<std::int64_t> last_energy_;
+  std::optional<double> last_power_;
+  std::atomic<std::uint64_t> ticks_{0};
+  std::atomic<bool> reads_something_{false};
+};
+
+/// What sampling cost.
+struct SamplingCost {
+  Seconds cpu_time;  ///< of all sampling threads
+  Seconds wall_time;
+  std::uint64_t readings = 0;
+  std::uint64_t late = 0;  ///< readings that came more than an interval late
+};
+
+/// Polls every GPU in a thread of its own from start() to stop(). The GPUs must not be used by
+/// others meanwhile, and must outlive it.
+class Sampler {
+ public:
+  Sampler(std::span<gpu::Gpu* const> gpus, const SamplerOptions& options);
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  void start();
+  /// Waits until every GPU's counter has moved `ticks` times from now, at most until `until_ns`.
+  /// `keep_waiting` is asked every millisecond. False where the time ran out.
+  bool wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
+                      const std::function<bool()>& keep_waiting);
+  /// Ends the threads. The series stand in the order of the GPUs.
+  std::vector<meter::Series> stop();
+  [[nodiscard]] const SamplingCost& cost() const;
+  /// Of each GPU that was lost on the way.
+  [[nodiscard]] std::vector<std::optional<Error>> failures() const;
+  [[nodiscard]] std::uint64_t refused() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ergon::run

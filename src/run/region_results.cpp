@@ -1,0 +1,147 @@
+// The energy of named parts of a run: measured where the sensor can tell, else why not.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "ergon/run/measure.hpp"
+#include "share_fit.hpp"
+
+namespace ergon::run {
+namespace {
+
+// Passages with no more than this between them are one window; what was between is taken out again
+// and is in doubt.
+constexpr Nanos kPause = 2'000'000;
+
+struct Merged {
+  std::vector<meter::Window> windows;  ///< disjoint, rising
+  Nanos inside_ns = 0;                 ///< of all windows, pauses left out
+  Nanos pauses_ns = 0;
+};
+
+Merged merge(const std::vector<Span>& spans) {
+  Merged out;
+  for (const Span& span : spans) {  // by start
+    if (out.windows.empty() || span.start_ns > out.windows.back().end_ns + kPause) {
+      out.windows.push_back({span.start_ns, span.end_ns});
+      out.inside_ns += span.end_ns - span.start_ns;
+      continue;
+    }
+    Nanos& end = out.windows.back().end_ns;
+    out.pauses_ns += std::max<Nanos>(span.start_ns - end, 0);
+    out.inside_ns += std::max<Nanos>(span.end_ns - std::max(end, span.start_ns), 0);
+    end = std::max(end, span.end_ns);
+  }
+  return out;
+}
+
+std::string duration_text(double seconds) {
+  char text[48];
+  if (seconds < 0.9995) {
+    std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.3g s", seconds);
+  }
+  return text;
+}
+
+struct Answer {
+  std::optional<Estimate> energy_j;
+  std::string why;
+  std::optional<Seconds> needed;
+  const char* method = "";
+};
+
+// Every window for itself. Edges are independent of each other, the gain is not.
+Answer by_windows(const Merged& merged, const GpuView& view) {
+  Answer out;
+  out.method = "windows";
+  double value = 0;
+  double squares = 0;
+  for (const auto& window : merged.windows) {
+    const auto reading = meter::measure_energy(*view.series, *view.sensor, window);
+    if (!reading.energy_j) {
+      out.energy_j.reset();
+      out.why = reading.why_unknown;
+      out.needed = reading.window_needed;
+      return out;
+    }
+    value += reading.energy_j->value;
+    const double half = std::max(reading.energy_j->value - reading.energy_j->low,
+                                 reading.energy_j->high - reading.energy_j->value);
+    squares += half * half;
+  }
+  double length_s = 0;
+  for (const auto& window : merged.windows) length_s += window.length().si();
+  const double pauses_j =
+      length_s > 0 ? value * to_seconds(merged.pauses_ns).si() / length_s : 0;
+  value -= pauses_j;
+  const double gain = view.gain95 * value;
+  const double half = std::sqrt(squares + pauses_j * pauses_j + gain * gain);
+  out.energy_j = Estimate{value, value - half, value + half, Origin::kMeasured};
+  return out;
+}
+
+Answer on_one_gpu(const Merged& merged, meter::Window run, const GpuView& view) {
+  Answer direct = by_windows(merged, view);
+  if (direct.energy_j || !direct.needed) return direct;
+  // Too short one by one. Many of them leave a trace in the readings that hold a share of them.
+  const auto fit = fit_shares(*view.series, *view.sensor, run, merged.windows);
+  if (fit.energy_j) {
+    Estimate e = *fit.energy_j;
+    const double half = std::hypot((e.high - e.low) / 2, view.gain95 * e.value);
+    return {Estimate{e.value, e.value - half, e.value + half, Origin::kFitted}, {}, {}, "fitted"};
+  }
+  if (merged.windows.size() > 1) {
+    std::vector<double> lengths;
+    lengths.reserve(merged.windows.size());
+    for (const auto& window : merged.windows) lengths.push_back(window.length().si());
+    std::ranges::nth_element(lengths, lengths.begin() +
+                                          static_cast<std::ptrdiff_t>(lengths.size() / 2));
+    direct.why = "cannot be known from this sensor: " + std::to_string(lengths.size()) +
+                 " windows of about " + duration_text(lengths[lengths.size() / 2]) +
+                 " are each too short (" + duration_text(direct.needed->si()) +
+                 " or more at a stretch would do), and " + fit.why;
+  }
+  return direct;
+}
+
+}  // namespace
+
+std::vector<RegionResult> region_results(const Marks& marks, meter::Window run,
+                                         std::span<const GpuView> gpus) {
+  std::vector<RegionResult> out;
+  for (const Region& region : marks.regions) {
+    RegionResult result;
+    result.name = region.name;
+    result.count = region.spans.size();
+    Nanos total = 0;
+    for (const Span& span : region.spans) {
+      total += span.end_ns - span.start_ns;
+      result.cut = result.cut || span.cut;
+    }
+    result.time = to_seconds(total);
+    const Merged merged = merge(region.spans);
+    std::vector<std::optional<Estimate>> parts;
+    for (const GpuView& view : gpus) {
+      Answer answer = on_one_gpu(merged, run, view);
+      if (!answer.energy_j && result.why_unknown.empty()) result.why_unknown = answer.why;
+      if (answer.needed && (!result.window_needed || *result.window_needed < *answer.needed))
+        result.window_needed = answer.needed;
+      if (answer.energy_j && (result.method.empty() || std::string_view(answer.method) == "fitted"))
+        result.method = answer.method;
+      parts.push_back(answer.energy_j);
+    }
+    result.energy_j = sum_of(parts);
+    if (!result.energy_j) {
+      result.method.clear();
+      if (result.why_unknown.empty()) result.why_unknown = "no GPU was read";
+    } else {
+      result.why_unknown.clear();
+    }
+    out.push_back(std::move(result));
+  }
+  return out;
+}
+
+}  // namespace ergon::run

@@ -1,0 +1,169 @@
+// Polling GPUs; one thread a GPU, so that a slow one delays no other.
+#include "ergon/run/sampler.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "clock.hpp"
+
+namespace ergon::run {
+namespace {
+
+Nanos thread_cpu() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return Nanos{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void sleep_until(Nanos at) {
+  const timespec t{.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
+}  // namespace
+
+Poller::Poller(gpu::Gpu& gpu, int slow_every) : gpu_(gpu), slow_every_(std::max(slow_every, 1)) {
+  // A one-second average is another kind of figure than a value of the moment.
+  if (const auto source = gpu.power_source()) {
+    averaged_ = source->documented_average && source->documented_average->si() >= 0.5;
+  }
+  series_.gpu = gpu.identity().id;
+}
+
+bool Poller::poll() {
+  if (failure_) return false;
+  const bool slow = polls_++ % static_cast<std::uint64_t>(slow_every_) == 0;
+  gpu::Fields fields;
+  fields.clocks = fields.throttle = fields.temperature = fields.utilization = slow;
+  fields.power_limit = slow;
+  auto sample = gpu_.sample(fields);
+  if (!sample) {
+    failure_ = std::move(sample).error();
+    return false;
+  }
+  refused_ += static_cast<std::uint64_t>(sample->refused);
+  const auto put = [](std::vector<double>& column, const std::optional<double>& value) {
+    column.push_back(value.value_or(meter::kMissing));
+  };
+  // Readings never go back, whatever the reader's clock does.
+  Nanos at = sample->begin_ns + (sample->end_ns - sample->begin_ns) / 2;
+  if (!series_.time_ns.empty()) at = std::max(at, series_.time_ns.back());
+  series_.time_ns.push_back(at);
+  std::optional<double> joules;
+  if (sample->energy_uj) joules = static_cast<double>(*sample->energy_uj) * 1e-6;
+  put(series_.energy_j, joules);
+  put(averaged_ ? series_.average_power_w : series_.power_w, sample->power_w);
+  put(series_.clock_hz, sample->core_hz);
+  put(series_.memory_clock_hz, sample->memory_hz);
+  put(series_.temperature_c, sample->temperature_c);
+  put(series_.power_limit_w, sample->power_limit_w);
+  put(series_.utilization, sample->utilization);
+  series_.throttle.push_back(sample->throttle_bits);
+
+  bool moved = false;
+  if (sample->energy_uj) {
+    moved = last_energy_ && *last_energy_ != *sample->energy_uj;
+    last_energy_ = sample->energy_uj;
+  } else if (!last_energy_ && sample->power_w) {
+    moved = last_power_ && *last_power_ != *sample->power_w;
+    last_power_ = sample->power_w;
+  }
+  if (last_energy_ || last_power_) reads_something_.store(true, std::memory_order_release);
+  if (moved) ticks_.fetch_add(1, std::memory_order_acq_rel);
+  return true;
+}
+
+struct Sampler::Impl {
+  SamplerOptions options;
+  std::vector<std::unique_ptr<Poller>> pollers;
+  std::vector<std::jthread> threads;
+  std::mutex mutex;
+  SamplingCost cost;
+  Nanos started_ns = 0;
+
+  void run(const std::stop_token& stop, Poller& poller) {
+    std::uint64_t readings = 0;
+    std::uint64_t late = 0;
+    Nanos next = monotonic_clock();
+    while (!stop.stop_requested()) {
+      if (!poller.poll()) break;
+      ++readings;
+      next += options.interval_ns;
+      const Nanos now = monotonic_clock();
+      if (now >= next) {
+        // Late: the rhythm starts anew, readings are not made up for.
+        ++late;
+        next = now + options.interval_ns;
+      }
+      sleep_until(next);
+    }
+    const std::lock_guard lock(mutex);
+    cost.cpu_time += to_seconds(thread_cpu());
+    cost.readings += readings;
+    cost.late += late;
+  }
+};
+
+Sampler::Sampler(std::span<gpu::Gpu* const> gpus, const SamplerOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  for (gpu::Gpu* gpu : gpus)
+    impl_->pollers.push_back(std::make_unique<Poller>(*gpu, options.slow_every));
+}
+
+Sampler::~Sampler() = default;
+
+void Sampler::start() {
+  impl_->started_ns = monotonic_clock();
+  for (auto& poller : impl_->pollers) {
+    impl_->threads.emplace_back([impl = impl_.get(), p = poller.get()](
+                                    const std::stop_token& stop) { impl->run(stop, *p); });
+  }
+}
+
+bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
+                             const std::function<bool()>& keep_waiting) {
+  std::vector<std::uint64_t> before;
+  before.reserve(impl_->pollers.size());
+  for (const auto& poller : impl_->pollers) before.push_back(poller->ticks());
+  constexpr Nanos kStep = 1'000'000;
+  while (keep_waiting()) {
+    bool all = true;
+    for (std::size_t i = 0; i < impl_->pollers.size(); ++i)
+      all = all && impl_->pollers[i]->ticks() >= before[i] + ticks;
+    if (all) return true;
+    const Nanos now = monotonic_clock();
+    if (now >= until_ns) return false;
+    sleep_until(std::min(until_ns, now + kStep));
+  }
+  return false;
+}
+
+std::vector<meter::Series> Sampler::stop() {
+  for (auto& thread : impl_->threads) thread.request_stop();
+  for (auto& thread : impl_->threads) thread.join();
+  impl_->threads.clear();
+  impl_->cost.wall_time = to_seconds(monotonic_clock() - impl_->started_ns);
+  std::vector<meter::Series> all;
+  for (auto& poller : impl_->pollers) all.push_back(poller->take());
+  return all;
+}
+
+const SamplingCost& Sampler::cost() const { return impl_->cost; }
+
+std::vector<std::optional<Error>> Sampler::failures() const {
+  std::vector<std::optional<Error>> all;
+  for (const auto& poller : impl_->pollers) all.push_back(poller->failure());
+  return all;
+}
+
+std::uint64_t Sampler::refused() const {
+  std::uint64_t sum = 0;
+  for (const auto& poller : impl_->pollers) sum += poller->refused();
+  return sum;
+}
+
+}  // namespace ergon::run
