@@ -220,9 +220,7 @@ Watched::~Watched() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool Watched::ended() const {
-  return start_time_of(pid_) != identity_ || is_zombie(pid_);
-}
+bool Watched::ended() const { return start_time_of(pid_) != identity_ || is_zombie(pid_); }
 
 Signals::Signals() {
   sigset_t held;

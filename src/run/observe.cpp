@@ -18,8 +18,8 @@ constexpr std::uint64_t kTicksAfter = 2;
 
 struct Observation::Impl {
   std::vector<gpu::Gpu*> gpus;
-  std::vector<gpu::Gpu*> sensors;       ///< one GPU a sensor
-  std::vector<std::size_t> sensor_of;   ///< of each GPU
+  std::vector<gpu::Gpu*> sensors;      ///< one GPU a sensor
+  std::vector<std::size_t> sensor_of;  ///< of each GPU
   ObserveOptions options;
   std::unique_ptr<Sampler> sampler;
   bool warmed_up = false;
@@ -52,8 +52,7 @@ Observation::Observation(std::span<gpu::Gpu* const> gpus, const ObserveOptions& 
   std::map<std::string, std::size_t> owners;
   for (gpu::Gpu* gpu : gpus) {
     impl_->gpus.push_back(gpu);
-    const auto [at, is_new] =
-        owners.emplace(gpu->identity().sensor_owner(), impl_->sensors.size());
+    const auto [at, is_new] = owners.emplace(gpu->identity().sensor_owner(), impl_->sensors.size());
     if (is_new) impl_->sensors.push_back(gpu);
     impl_->sensor_of.push_back(at->second);
   }

@@ -73,8 +73,7 @@ Answer by_windows(const Merged& merged, const GpuView& view) {
   }
   double length_s = 0;
   for (const auto& window : merged.windows) length_s += window.length().si();
-  const double pauses_j =
-      length_s > 0 ? value * to_seconds(merged.pauses_ns).si() / length_s : 0;
+  const double pauses_j = length_s > 0 ? value * to_seconds(merged.pauses_ns).si() / length_s : 0;
   value -= pauses_j;
   const double gain = view.gain95 * value;
   const double half = std::sqrt(squares + pauses_j * pauses_j + gain * gain);
@@ -96,8 +95,8 @@ Answer on_one_gpu(const Merged& merged, meter::Window run, const GpuView& view) 
     std::vector<double> lengths;
     lengths.reserve(merged.windows.size());
     for (const auto& window : merged.windows) lengths.push_back(window.length().si());
-    std::ranges::nth_element(lengths, lengths.begin() +
-                                          static_cast<std::ptrdiff_t>(lengths.size() / 2));
+    std::ranges::nth_element(lengths,
+                             lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2));
     direct.why = "cannot be known from this sensor: " + std::to_string(lengths.size()) +
                  " windows of about " + duration_text(lengths[lengths.size() / 2]) +
                  " are each too short (" + duration_text(direct.needed->si()) +

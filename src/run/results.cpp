@@ -88,7 +88,8 @@ meter::SensorModel sensor_of(const meter::Series& series, const gpu::Identity& i
   const auto given = [](double value, double spread, Origin origin) {
     return Estimate{value, value * (1 - spread), value * (1 + spread), origin};
   };
-  const Origin origin = listed && !known->architecture.empty() ? Origin::kPublished : Origin::kAssumed;
+  const Origin origin =
+      listed && !known->architecture.empty() ? Origin::kPublished : Origin::kAssumed;
   if (!model.update_period_s) {
     model.update_period_s = listed ? given(known->update_s, 0.05, origin)
                                    : given(kAssumedPeriod, 0.5, Origin::kAssumed);

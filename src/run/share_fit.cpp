@@ -104,8 +104,8 @@ ShareFit fit_shares(const meter::Series& series, const meter::SensorModel& /*sen
   }
   double seconds = 0;
   for (const auto& window : windows) seconds += window.length().si();
-  out.energy_j =
-      Estimate{watts * seconds, (watts - half) * seconds, (watts + half) * seconds, Origin::kFitted};
+  out.energy_j = Estimate{watts * seconds, (watts - half) * seconds, (watts + half) * seconds,
+                          Origin::kFitted};
   return out;
 }
 

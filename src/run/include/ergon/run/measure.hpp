@@ -60,9 +60,9 @@ class Observation {
 
   /// Everything that was read, one entry a GPU in their order. Ends the readings.
   struct Readings {
-    std::vector<meter::Series> series;          ///< a copy where a sensor is shared
-    std::vector<std::optional<Error>> failures; ///< why a GPU's readings stopped
-    std::uint64_t refused = 0;                  ///< readings that could not be true
+    std::vector<meter::Series> series;           ///< a copy where a sensor is shared
+    std::vector<std::optional<Error>> failures;  ///< why a GPU's readings stopped
+    std::uint64_t refused = 0;                   ///< readings that could not be true
     SamplingCost cost;
   };
   Readings close();

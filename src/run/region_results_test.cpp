@@ -1,0 +1,97 @@
+// Regions: measured where the sensor can tell, fitted where readings differ, else unknown.
+#include <gtest/gtest.h>
+
+#include "ergon/run.hpp"
+#include "fake_gpu_test.hpp"
+
+namespace ergon::run {
+namespace {
+
+Nanos ns(double seconds) { return static_cast<Nanos>(seconds * 1e9); }
+
+// Regions of `length` every `period` from 1 s to 11 s, at 300 W, else 100 W.
+struct Job {
+  test::FakeGpu gpu;
+  Marks marks;
+  meter::Series series;
+  meter::SensorModel sensor;
+
+  Job(double length, double period, double from = 1, double to = 11) {
+    Region region{"step", {}};
+    for (int k = 0; from + k * period + length <= to; ++k) {
+      const double start = from + k * period;
+      region.spans.push_back({ns(start), ns(start + length)});
+    }
+    marks.regions.push_back(region);
+    gpu.watts = [region](double t) {
+      const auto at =
+          std::upper_bound(region.spans.begin(), region.spans.end(), ns(t),
+                           [](Nanos time, const Span& span) { return time < span.start_ns; });
+      const bool inside = at != region.spans.begin() && std::prev(at)->end_ns > ns(t);
+      return inside ? 300.0 : 100.0;
+    };
+    Poller poller(gpu);
+    for (gpu.now_s = 0; gpu.now_s < 13; gpu.now_s += 0.01) poller.poll();
+    series = poller.take();
+    sensor = sensor_of(series, gpu.who, std::nullopt);
+  }
+  RegionResult result() {
+    const GpuView view{&series, &sensor, 0};
+    return region_results(marks, {ns(1), ns(11)}, std::span(&view, 1)).front();
+  }
+};
+
+TEST(RegionResults, LongOnesAreMeasured) {
+  const auto result = Job(2, 4).result();
+  EXPECT_EQ(result.count, 3U);
+  EXPECT_EQ(result.method, "windows");
+  EXPECT_NEAR(result.energy_j->value, 3 * 600, 15);
+  EXPECT_TRUE(result.why_unknown.empty());
+}
+
+TEST(RegionResults, OneShortOneCannotBeKnown) {
+  const auto result = Job(0.05, 100).result();
+  EXPECT_FALSE(result.energy_j.has_value());
+  EXPECT_EQ(result.why_unknown,
+            "cannot be known from this sensor: 50 ms is too short; 300 ms or more would do");
+  EXPECT_NEAR(result.window_needed->si(), 0.3, 0.01);
+}
+
+TEST(RegionResults, ShortOnesWithoutPauseAreOneWindow) {
+  const auto result = Job(0.03, 0.0301).result();
+  EXPECT_EQ(result.method, "windows");
+  EXPECT_GT(result.count, 300U);
+  EXPECT_NEAR(result.energy_j->value, 300 * result.time.si(), 15);
+}
+
+TEST(RegionResults, InStepWithTheSensorTheyStayUnknown) {
+  const auto result = Job(0.025, 0.1).result();
+  EXPECT_FALSE(result.energy_j.has_value());
+  EXPECT_NE(result.why_unknown.find("100 windows of about 25 ms"), std::string::npos)
+      << result.why_unknown;
+  EXPECT_NE(result.why_unknown.find("nearly the same share"), std::string::npos)
+      << result.why_unknown;
+}
+
+TEST(RegionResults, OutOfStepTheyAreFitted) {
+  const auto result = Job(0.07, 0.173).result();
+  ASSERT_TRUE(result.energy_j.has_value()) << result.why_unknown;
+  EXPECT_EQ(result.method, "fitted");
+  EXPECT_EQ(result.energy_j->origin, Origin::kFitted);
+  EXPECT_NEAR(result.energy_j->value, 300 * result.time.si(), 0.1 * 300 * result.time.si());
+  EXPECT_LE(result.energy_j->low, 300 * result.time.si());
+  EXPECT_GE(result.energy_j->high, 300 * result.time.si());
+}
+
+TEST(RegionResults, TwoGpusAreSummedAndOneUnknownIsUnknown) {
+  Job job(2, 4);
+  const GpuView view{&job.series, &job.sensor, 0};
+  const std::array both = {view, view};
+  EXPECT_NEAR(region_results(job.marks, {ns(1), ns(11)}, both).front().energy_j->value, 3600, 30);
+  const meter::Series empty;
+  const std::array broken = {view, GpuView{&empty, &job.sensor, 0}};
+  EXPECT_FALSE(region_results(job.marks, {ns(1), ns(11)}, broken).front().energy_j.has_value());
+}
+
+}  // namespace
+}  // namespace ergon::run

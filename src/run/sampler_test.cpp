@@ -1,0 +1,68 @@
+// Readings become series; missing stays missing.
+#include "ergon/run/sampler.hpp"
+
+#include <gtest/gtest.h>
+
+#include "clock.hpp"
+#include "fake_gpu_test.hpp"
+
+namespace ergon::run {
+namespace {
+
+TEST(Poller, KeepsWhatWasReadAndWhatWasNot) {
+  test::FakeGpu gpu;
+  gpu.has_counter = false;
+  gpu.watts = [](double t) { return t < 0.5 ? 50.0 : 150.0; };
+  Poller poller(gpu, 10);
+  for (int i = 0; i < 100; ++i) {
+    gpu.now_s = i * 0.01;
+    ASSERT_TRUE(poller.poll());
+  }
+  const auto& series = poller.series();
+  ASSERT_EQ(series.size(), 100U);
+  EXPECT_TRUE(meter::is_missing(series.energy_j[50]));
+  EXPECT_EQ(series.power_w.front(), 50);
+  EXPECT_EQ(series.power_w.back(), 150);
+  EXPECT_EQ(series.clock_hz[0], 1.41e9);
+  EXPECT_TRUE(meter::is_missing(series.clock_hz[1]));  // read every tenth time
+  EXPECT_EQ(series.clock_hz[10], 1.41e9);
+  EXPECT_EQ(poller.ticks(), 1U);  // the power moved once
+}
+
+TEST(Poller, SeesTheCountersTicks) {
+  test::FakeGpu gpu;
+  Poller poller(gpu);
+  for (int i = 0; i < 100; ++i) {
+    gpu.now_s = i * 0.01;
+    poller.poll();
+  }
+  EXPECT_EQ(poller.ticks(), 10U);
+}
+
+TEST(Poller, StopsWhereTheGpuIsLost) {
+  test::FakeGpu gpu;
+  Poller poller(gpu);
+  EXPECT_TRUE(poller.poll());
+  gpu.lost = true;
+  EXPECT_FALSE(poller.poll());
+  EXPECT_EQ(poller.failure()->message, "GPU 0 is lost");
+  EXPECT_EQ(poller.series().size(), 1U);
+}
+
+TEST(Sampler, ReadsUntilItIsStopped) {
+  test::FakeGpu one;
+  test::FakeGpu two;
+  const std::vector<gpu::Gpu*> gpus = {&one, &two};
+  Sampler sampler(gpus, {.interval_ns = 1'000'000});
+  sampler.start();
+  // Time stands still: the counters never move.
+  EXPECT_FALSE(sampler.wait_for_ticks(1, monotonic_clock() + 30'000'000, [] { return true; }));
+  EXPECT_FALSE(sampler.wait_for_ticks(1, monotonic_clock() + 60'000'000'000, [] { return false; }));
+  const auto series = sampler.stop();
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_GT(series[0].size(), 5U);
+  EXPECT_EQ(sampler.cost().readings, series[0].size() + series[1].size());
+}
+
+}  // namespace
+}  // namespace ergon::run
