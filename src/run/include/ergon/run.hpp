@@ -3,5 +3,6 @@
 #pragma once
 #include "ergon/run/child.hpp"
 #include "ergon/run/measure.hpp"
+#include "ergon/run/rapl.hpp"
 #include "ergon/run/regions.hpp"
 #include "ergon/run/sampler.hpp"
