@@ -205,7 +205,11 @@ std::vector<GivenBack> Lease::give_back() {
       std::ranges::any_of(done, [](const GivenBack& entry) { return entry.failure.has_value(); });
   // With the file gone a watchdog that wakes now finds nothing to do.
   if (!failed) static_cast<void>(remove_lease(impl_->record.file));
-  impl_->watchdog.dismiss();
+  if (!impl_->watchdog.dismiss()) {
+    done.push_back({.uuid = "",
+                    .what = "watchdog",
+                    .action = "killed: it did not end by itself, the driver may be stuck"});
+  }
   impl_->locks.clear();
   return done;
 }

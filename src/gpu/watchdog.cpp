@@ -20,6 +20,8 @@
 namespace ergon::gpu {
 namespace {
 
+constexpr int kGoMs = 2000;
+constexpr int kStepMs = 2;
 constexpr int kReadyMs = 30'000;  // a driver that is not loaded yet takes seconds
 
 // Between fork and exec: only what is safe after a fork of a program with threads.
@@ -97,7 +99,7 @@ Watchdog& Watchdog::operator=(Watchdog&& other) noexcept {
   std::swap(channel_, other.channel_);
   return *this;
 }
-Watchdog::~Watchdog() { dismiss(); }
+Watchdog::~Watchdog() { static_cast<void>(dismiss()); }
 
 bool Watchdog::is_alive() {
   if (pid_ <= 0) return false;
@@ -107,18 +109,28 @@ bool Watchdog::is_alive() {
   return false;
 }
 
-void Watchdog::dismiss() {
+bool Watchdog::dismiss() {
   if (channel_ >= 0) {
     static_cast<void>(::send(channel_, "q", 1, MSG_NOSIGNAL));
     ::close(channel_);
     channel_ = -1;
   }
-  if (pid_ > 0) {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+  // It may be stuck in the driver, even where a signal cannot end it: then it is left behind.
+  const bool in_time = ends_within(kGoMs);
+  if (!in_time) {
+    ::kill(pid_, SIGKILL);
+    ends_within(kGoMs / 4);
     pid_ = 0;
   }
+  return in_time;
+}
+
+bool Watchdog::ends_within(int milliseconds) {
+  for (int waited = 0; is_alive(); waited += kStepMs) {
+    if (waited >= milliseconds) return false;
+    ::poll(nullptr, 0, kStepMs);
+  }
+  return true;
 }
 
 bool wait_for_holder(int channel) {

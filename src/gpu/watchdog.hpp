@@ -10,8 +10,8 @@
 
 namespace ergon::gpu {
 
-/// The holder's side of a watchdog: a child in a session of its own that deaf to the terminal's
-/// signals waits for the end of this process.
+/// The holder's side of a watchdog: a child in a session of its own that, deaf to the terminal's
+/// signals, waits for the end of this process.
 class Watchdog {
  public:
   Watchdog() = default;
@@ -23,11 +23,13 @@ class Watchdog {
   static Result<Watchdog> start(const std::vector<std::string>& command,
                                 const std::string& lease_file, std::span<const int> kept);
   [[nodiscard]] bool is_alive();
-  /// Tells it that there is nothing left to do, and waits for its end.
-  void dismiss();
+  /// Tells it that there is nothing left to do, and waits for its end. False: it did not end within
+  /// two seconds and was killed.
+  bool dismiss();
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
+  bool ends_within(int milliseconds);
   pid_t pid_ = 0;
   int channel_ = -1;
 };

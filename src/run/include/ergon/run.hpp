@@ -2,6 +2,7 @@
 // they say together.
 #pragma once
 #include "ergon/run/child.hpp"
+#include "ergon/run/doctor.hpp"
 #include "ergon/run/measure.hpp"
 #include "ergon/run/rapl.hpp"
 #include "ergon/run/regions.hpp"

@@ -64,7 +64,7 @@ bool holder_lives(const LeaseRecord& record);
 /// What giving back did, one entry a GPU and control.
 struct GivenBack {
   std::string uuid;
-  std::string what;    ///< "core clock", "memory clock", "power limit"
+  std::string what;    ///< "core clock", "memory clock", "power limit"; "watchdog"
   std::string action;  ///< "reset", "set to 400 W"
   std::optional<Error> failure = std::nullopt;
 };

@@ -1,0 +1,221 @@
+// Examining a machine.
+#include "ergon/run/doctor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ergon::run {
+namespace {
+
+constexpr Nanos kBetweenReads = 2'000'000;
+
+class Doctor {
+ public:
+  Doctor(const Result<gpu::Machine>& machine, const DoctorOptions& options)
+      : machine_(machine), options_(options) {}
+
+  Checkup run() {
+    found_.place = gpu::look_around(options_.root);
+    look_at_cpu();
+    if (!machine_) {
+      found_.no_gpu = machine_.error();
+      add(Finding::Severity::kError, "machine", machine_.error());
+      return std::move(found_);
+    }
+    for (const auto& note : machine_->notes)
+      found_.findings.push_back({Finding::Severity::kNote, "machine", note, ""});
+    if (!machine_->cuda_order_certain) {
+      found_.findings.push_back(
+          {Finding::Severity::kWarning, "machine",
+           "the boards are unlike: CUDA's default order (fastest first) is not the driver's, and "
+           "which is fastest is not documented",
+           "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
+    }
+    for (const auto& gpu : machine_->gpus) ask(*gpu);
+    watch();
+    for (const GpuCheckup& gpu : found_.gpus) judge(gpu);
+    return std::move(found_);
+  }
+
+ private:
+  void add(Finding::Severity severity, const std::string& subject, const Error& error) {
+    found_.findings.push_back({severity, subject, error.message, error.hint});
+  }
+
+  void look_at_cpu() {
+    const auto cpu = CpuEnergy::open(options_.root);
+    if (cpu) {
+      found_.cpu = cpu->domains();
+      const bool memory = std::ranges::any_of(cpu->domains(), [](const CpuDomain& domain) {
+        return domain.counts && domain.name.find("dram") != std::string::npos;
+      });
+      if (!memory) {
+        found_.findings.push_back({Finding::Severity::kNote, "CPU",
+                                   "the memory's energy has no counter here (AMD has none): CPU "
+                                   "energy is that of the packages alone",
+                                   ""});
+      }
+      for (const CpuDomain& domain : cpu->domains()) {
+        if (domain.counts && !domain.range_j) {
+          found_.findings.push_back(
+              {Finding::Severity::kWarning, "CPU",
+               domain.name +
+                   " does not say when its counter wraps: energy across a wrap is unknown",
+               "sudo chmod a+r /sys/class/powercap/*/max_energy_range_uj"});
+        }
+      }
+      return;
+    }
+    found_.no_cpu = cpu.error();
+    add(cpu.error().code == Errc::kPermission ? Finding::Severity::kWarning
+                                              : Finding::Severity::kNote,
+        "CPU", cpu.error());
+  }
+
+  void ask(gpu::Gpu& gpu) {
+    GpuCheckup checkup{.identity = gpu.identity(),
+                       .cuda_index = std::nullopt,
+                       .power_source = gpu.power_source(),
+                       .energy = gpu.energy(),
+                       .energy_scope = gpu.energy_scope(),
+                       .sensor = {},
+                       .power_w = std::nullopt,
+                       .limits = gpu.power_limits(),
+                       .core_clocks = gpu.supported_clocks(gpu::Domain::kCore),
+                       .memory_clocks = gpu.supported_clocks(gpu::Domain::kMemory),
+                       .throttle = gpu.throttle(),
+                       .throttle_counters = gpu.throttle_counters(),
+                       .temperature_c = gpu.temperature_c(),
+                       .mig = gpu.mig(),
+                       .processes = gpu.processes(),
+                       .control = gpu.probe_control()};
+    const auto position = static_cast<int>(found_.gpus.size());
+    const auto& order = machine_->cuda_order;
+    if (const auto at = std::ranges::find(order, position); at != order.end())
+      checkup.cuda_index = static_cast<int>(at - order.begin());
+    found_.gpus.push_back(std::move(checkup));
+  }
+
+  // Reads energy and power as fast as makes sense, all GPUs in turn.
+  void watch() {
+    std::vector<meter::Series> series(machine_->gpus.size());
+    std::vector<std::vector<Nanos>> calls(machine_->gpus.size());
+    gpu::Fields fields;
+    fields.clocks = fields.throttle = fields.temperature = false;
+    const Nanos end = options_.now() + std::llround(options_.watch.si() * 1e9);
+    while (options_.now() < end) {
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        GpuCheckup& checkup = found_.gpus[i];
+        const auto sample = machine_->gpus[i]->sample(fields);
+        if (!sample) continue;
+        checkup.refused += static_cast<std::uint64_t>(sample->refused);
+        if (sample->power_w) checkup.power_w = sample->power_w;
+        series[i].time_ns.push_back(sample->begin_ns + (sample->end_ns - sample->begin_ns) / 2);
+        series[i].power_w.push_back(sample->power_w.value_or(meter::kMissing));
+        series[i].energy_j.push_back(
+            sample->energy_uj ? static_cast<double>(*sample->energy_uj) * 1e-6 : meter::kMissing);
+        calls[i].push_back(sample->end_ns - sample->begin_ns);
+      }
+      options_.sleep(kBetweenReads);
+    }
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      if (series[i].size() < 2) continue;
+      found_.gpus[i].sensor = meter::estimate_sensor(series[i]);
+      const auto middle = calls[i].begin() + static_cast<std::ptrdiff_t>(calls[i].size() / 2);
+      std::ranges::nth_element(calls[i], middle);
+      found_.gpus[i].call_ns = *middle;
+    }
+  }
+
+  void judge(const GpuCheckup& gpu) {
+    const std::string subject = "GPU " + gpu.identity.id;
+    using Severity = Finding::Severity;
+    if (!gpu.can_measure()) {
+      add(Severity::kError, subject, gpu.power_source.error());
+    } else if (!gpu.energy) {
+      found_.findings.push_back(
+          {Severity::kNote, subject,
+           gpu.energy.error().message + ": energy is integrated from power, windows must be longer",
+           ""});
+    } else if (!gpu.power_source) {
+      add(Severity::kWarning, subject, gpu.power_source.error());
+    }
+    if (gpu.refused > 0) {
+      found_.findings.push_back(
+          {Severity::kWarning, subject,
+           std::to_string(gpu.refused) + " readings could not be true and were left out",
+           "update the driver"});
+    }
+    if (gpu.energy_scope && *gpu.energy_scope == gpu::Scope::kModule) {
+      found_.findings.push_back({Severity::kWarning, subject,
+                                 "power and energy are those of the whole module, CPU and its "
+                                 "memory included",
+                                 ""});
+    }
+    if (gpu.power_source && gpu.power_source->documented_average &&
+        gpu.power_source->documented_average->si() > 0) {
+      found_.findings.push_back({Severity::kNote, subject,
+                                 "this driver gives power only as a one-second average",
+                                 "driver 530 or newer tells instantaneous power"});
+    }
+    if (!gpu.control && !gpu.identity.recorded)
+      add(Severity::kWarning, subject, gpu.control.error());
+    if (gpu.throttle && gpu.throttle->holding_back() != 0) {
+      found_.findings.push_back(
+          {Severity::kWarning, subject,
+           "held back now: " + gpu::Throttle{gpu.throttle->holding_back()}.names(),
+           "let it cool or raise its limit before measuring"});
+    }
+    if (gpu.processes && !gpu.processes->empty()) {
+      std::string pids;
+      for (const auto& process : *gpu.processes)
+        pids += (pids.empty() ? "" : ", ") + std::to_string(process.pid);
+      found_.findings.push_back(
+          {Severity::kWarning, subject,
+           "in use by other programs (process " + pids + "): their energy would count",
+           "end them before measuring"});
+    }
+    if (gpu.limits && gpu.limits->standard && gpu.limits->current < *gpu.limits->standard) {
+      found_.findings.push_back({Severity::kNote, subject,
+                                 "the power limit is " +
+                                     std::to_string(std::lround(gpu.limits->current.si())) +
+                                     " W, below the board's " +
+                                     std::to_string(std::lround(gpu.limits->standard->si())) + " W",
+                                 "sudo nvidia-smi -i " + gpu.identity.id + " -pl " +
+                                     std::to_string(std::lround(gpu.limits->standard->si()))});
+    }
+    if (gpu.sensor.update_period_s && gpu.sensor.update_period_s->value > 0.5 && !gpu.energy) {
+      found_.findings.push_back(
+          {Severity::kWarning, subject, "power is renewed less than twice a second", ""});
+    }
+  }
+
+  const Result<gpu::Machine>& machine_;
+  const DoctorOptions& options_;
+  Checkup found_;
+};
+
+}  // namespace
+
+const char* to_string(Finding::Severity severity) {
+  switch (severity) {
+    case Finding::Severity::kError:
+      return "error";
+    case Finding::Severity::kWarning:
+      return "warning";
+    case Finding::Severity::kNote:
+      break;
+  }
+  return "note";
+}
+
+bool Checkup::can_measure() const { return std::ranges::any_of(gpus, &GpuCheckup::can_measure); }
+bool Checkup::can_control() const {
+  return std::ranges::any_of(gpus, [](const GpuCheckup& gpu) { return gpu.control.has_value(); });
+}
+
+Checkup examine(const Result<gpu::Machine>& machine, const DoctorOptions& options) {
+  return Doctor(machine, options).run();
+}
+
+}  // namespace ergon::run
