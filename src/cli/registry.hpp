@@ -15,6 +15,7 @@ const Command& man_command();
 const Command& schema_command();
 const Command& restore_command();
 const Command& doctor_command();
+const Command& study_command();
 
 /// All of them, those without `run` too; for the lint test.
 std::span<const Command* const> described_commands();

@@ -1,0 +1,64 @@
+// What a column is, told from its name and its cells.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cells.hpp"
+
+namespace ergon::study {
+
+enum class Role : std::uint8_t {
+  kNone,
+  kClock,
+  kAchieved,
+  kAchievedLow,
+  kAchievedHigh,
+  kMemoryClock,
+  kMemoryAchieved,
+  kMemoryLow,
+  kMemoryHigh,
+  kPowerLimit,
+  kTime,
+  kPower,
+  kEnergy,
+  kRate,
+  kCheck,  ///< work per energy, as stated
+  kTemperature,
+  kUtilization,
+  kGood,      ///< boolean: the row is to be believed
+  kThrottle,  ///< masks or booleans
+  kReason,    ///< why a row is not valid
+  kRun,
+  kStart,
+  kWorkload,
+  kArgument,  ///< belongs to the workload's name where it varies
+  kFactor,
+  kSetting,   ///< text with a power limit or a clock in it
+  kUnitName,  ///< unit of the rate
+};
+
+/// The unit of a word: dimension and scale to SI.
+enum class Dim : std::uint8_t { kNone, kTime, kPower, kEnergy, kClock, kShare, kTemperature };
+struct Unit {
+  Dim dim = Dim::kNone;
+  double scale = 1;
+};
+/// kNone for words that are no unit. `word` keeps its case: "MJ" is no "mJ".
+Unit unit_of(std::string_view word);
+
+/// What the name of a column says.
+struct Sense {
+  Role role = Role::kNone;
+  double score = 0;    ///< of several columns with one role the highest wins
+  Unit unit = {};      ///< as the name says
+  std::string factor;  ///< of kFactor
+  std::string per;     ///< "token": figures are per this
+  std::string counts;  ///< unit of work of a rate: "tokens"
+  int index = -1;      ///< "gpu1_energy" has 1: such columns add up
+};
+Sense sense_of(std::string_view name);
+/// For the roles of `--map`; kNone for a word that is no role (a factor).
+Role role_named(std::string_view word);
+
+}  // namespace ergon::study

@@ -1,0 +1,60 @@
+// Parts of the analysis that its files share.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ergon/study.hpp"
+
+namespace ergon::study {
+
+/// splitmix64: the same numbers everywhere for a seed.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+  }
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
+
+ private:
+  std::uint64_t state_;
+};
+std::uint64_t hash_of(std::string_view text);
+/// 2.5 % and 97.5 % of the values.
+Interval quantiles95(std::vector<double> values);
+double median_of(std::vector<double> values);
+double geometric_mean(std::span<const double> values);
+
+/// Samples as workloads with points, ascending; each point with what speaks against it.
+std::vector<Workload> make_points(const Dataset& data, const Options& options);
+/// Baseline, optima, budgets, intervals, Pareto front of one workload.
+void find_optima(const Dataset& data, const Options& options, Workload& workload);
+/// The point that is the baseline; nullopt where it is not in the grid.
+std::optional<std::size_t> find_baseline(const Workload& workload, const Options& options);
+
+/// Points with time and energy at the baseline's memory clock and limit, one a clock, ascending.
+std::vector<std::size_t> clock_slice(const Workload& workload);
+void fit_response(Workload& workload);
+std::optional<ClockPrediction> predict_clocks(std::span<const Workload> workloads,
+                                              const Options& options);
+
+std::vector<FactorTable> factor_tables(const Study& study, const Options& options);
+
+/// What is wrong with the data, the points and the optima.
+void find_anomalies(const Dataset& data, const Options& options, Study& study);
+/// Published power limit of a board; nullopt where it isn't known.
+Maybe board_limit_w(std::string_view gpu);
+
+std::string clock_words(double hz);
+std::string setting_words(const Setting& setting);
+std::string percent_words(double share);
+/// The workload with its GPU, as findings name it.
+std::string subject_of(const Workload& workload);
+
+}  // namespace ergon::study

@@ -1,0 +1,154 @@
+// Samples grouped to workloads and points, and the judgement on each.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "judging.hpp"
+#include "reading.hpp"
+
+namespace ergon::study {
+namespace {
+
+constexpr double kIdleShare = 0.5;     // below it most of the window was idle
+constexpr double kContaminated = 1.2;  // time over that at the next lower clock
+constexpr double kMemoryDrift = 0.01;
+
+Maybe mean_over(const Dataset& data, const std::vector<std::size_t>& samples,
+                Maybe Sample::* field) {
+  double sum = 0;
+  std::size_t n = 0;
+  for (const auto i : samples) {
+    if (const Maybe v = data.samples[i].*field) {
+      sum += *v;
+      ++n;
+    }
+  }
+  return n == 0 ? Maybe{} : Maybe(sum / static_cast<double>(n));
+}
+
+// Why a sample is no proof of what its setting does; empty: it is.
+std::string fault_of(const Sample& s, const Options& options) {
+  if (s.good == false) return s.why_bad.empty() ? "marked invalid" : s.why_bad;
+  const Setting& set = s.setting;
+  if (set.clock_hz && !set.clock_is_offset && s.achieved_hz &&
+      std::abs(*s.achieved_hz - *set.clock_hz) > options.clock_tolerance_hz) {
+    return "ran at " + clock_words(*s.achieved_hz) + ", not at " + clock_words(*set.clock_hz);
+  }
+  if (s.memory_low_hz && s.memory_high_hz &&
+      *s.memory_high_hz - *s.memory_low_hz > kMemoryDrift * *s.memory_high_hz) {
+    return "the memory clock drifted from " + clock_words(*s.memory_low_hz) + " to " +
+           clock_words(*s.memory_high_hz);
+  }
+  if (set.memory_clock_hz && !set.memory_is_offset && s.memory_hz &&
+      std::abs(*s.memory_hz - *set.memory_clock_hz) >
+          std::max(options.clock_tolerance_hz, kMemoryDrift * *set.memory_clock_hz)) {
+    return "the memory ran at " + clock_words(*s.memory_hz) + ", not at " +
+           clock_words(*set.memory_clock_hz);
+  }
+  if (s.utilization && *s.utilization < kIdleShare) {
+    return "the GPU was busy for " + percent_words(*s.utilization) + " of the window only";
+  }
+  return {};
+}
+
+// A higher clock that takes much longer than a lower one was not measured as the others were.
+void mark_contaminated(Workload& w) {
+  for (std::size_t i = 0; i < w.points.size(); ++i) {
+    const Point& low = w.points[i];
+    if (!low.time || !low.setting.clock_hz) continue;
+    std::size_t above = w.points.size();
+    for (std::size_t k = 0; k < w.points.size(); ++k) {
+      const Setting& s = w.points[k].setting;
+      if (!w.points[k].time || !s.clock_hz || !(*s.clock_hz > *low.setting.clock_hz) ||
+          s.memory_clock_hz != low.setting.memory_clock_hz ||
+          s.power_limit_w != low.setting.power_limit_w)
+        continue;
+      if (above == w.points.size() || *s.clock_hz < *w.points[above].setting.clock_hz) above = k;
+    }
+    if (above == w.points.size()) continue;
+    if (*w.points[above].time > kContaminated * *low.time) {
+      w.points[above].invalid.push_back(
+          "takes " + percent_words(*w.points[above].time / *low.time - 1) + " longer than " +
+          clock_words(*low.setting.clock_hz) + " did");
+    }
+  }
+}
+
+// Without a memory clock that was asked for, the usual one counts.
+void mark_memory_drift(Workload& w, const Dataset& data) {
+  std::vector<double> clocks;
+  for (const Point& p : w.points) {
+    for (const auto i : p.samples) {
+      if (data.samples[i].memory_hz && !p.setting.memory_clock_hz)
+        clocks.push_back(*data.samples[i].memory_hz);
+    }
+  }
+  if (clocks.size() < 3) return;
+  const double usual = median_of(clocks);
+  for (Point& p : w.points) {
+    for (const auto i : p.used) {
+      const Maybe m = data.samples[i].memory_hz;
+      if (m && !p.setting.memory_clock_hz && std::abs(*m / usual - 1) > kMemoryDrift) {
+        p.invalid.push_back("the memory ran at " + clock_words(*m) + ", " + clock_words(usual) +
+                            " elsewhere");
+        break;
+      }
+    }
+  }
+}
+
+void settle_point(const Dataset& data, const Options& options, Point& p) {
+  std::set<std::string> faults;
+  for (const auto i : p.samples) {
+    const std::string fault = fault_of(data.samples[i], options);
+    if (fault.empty()) {
+      p.used.push_back(i);
+    } else if (faults.size() < 3) {
+      faults.insert(fault);
+    }
+  }
+  if (p.used.empty()) {
+    p.used = p.samples;
+    p.invalid.assign(faults.begin(), faults.end());
+  }
+  p.time = mean_over(data, p.used, &Sample::time);
+  p.power_w = mean_over(data, p.used, &Sample::power_w);
+  p.energy = mean_over(data, p.used, &Sample::energy);
+  p.achieved_hz = mean_over(data, p.used, &Sample::achieved_hz);
+  p.temperature_c = mean_over(data, p.used, &Sample::temperature_c);
+  if (!p.energy) p.invalid.emplace_back("energy is not known");
+}
+
+}  // namespace
+
+std::vector<Workload> make_points(const Dataset& data, const Options& options) {
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  std::vector<Workload> workloads;
+  std::vector<std::map<Setting, std::vector<std::size_t>>> settings;
+  for (std::size_t i = 0; i < data.samples.size(); ++i) {
+    const Sample& s = data.samples[i];
+    const auto [at, fresh] = index.emplace(std::pair(s.workload, s.gpu), workloads.size());
+    if (fresh) {
+      workloads.push_back({.name = s.workload,
+                           .gpu = s.gpu,
+                           .factors = s.factors,
+                           .points = {},
+                           .unit_of_work = s.unit_of_work});
+      settings.emplace_back();
+    }
+    workloads[at->second].units_known = workloads[at->second].units_known && s.units_known;
+    settings[at->second][s.setting].push_back(i);
+  }
+  for (std::size_t w = 0; w < workloads.size(); ++w) {
+    for (auto& [setting, samples] : settings[w]) {
+      Point p{.setting = setting, .samples = std::move(samples), .used = {}, .invalid = {}};
+      settle_point(data, options, p);
+      workloads[w].points.push_back(std::move(p));
+    }
+    mark_memory_drift(workloads[w], data);
+    mark_contaminated(workloads[w]);
+  }
+  return workloads;
+}
+
+}  // namespace ergon::study
