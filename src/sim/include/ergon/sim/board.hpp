@@ -107,6 +107,7 @@ struct Board {
   Nanoseconds switch_at = 0, memory_switch_at = 0;  ///< 0: none pending
   std::uint32_t switches = 0;
   double limit_w = 0;
+  std::uint32_t persistence = 0;
   std::uint64_t reasons = 0;                  ///< NVML's bits of why the clock is where it is
   Nanoseconds capped_ns = 0, thermal_ns = 0;  ///< at segment_start
   bool settled = false;                       ///< nothing would change at the next tick either
@@ -143,6 +144,7 @@ class BoardView {
   void unlock_clocks(Nanoseconds now);
   void lock_memory(double mhz, Nanoseconds now);  ///< 0: unlock
   void set_limit(double watts, Nanoseconds now);
+  void set_persistence(bool on) { board_.persistence = on ? 1 : 0; }
   /// Takes a slot for a process; -1 when all are taken.
   int attach(std::int32_t pid, std::uint64_t process_start, Nanoseconds now);
   /// Starts work in a slot; the phases are copied into the store.

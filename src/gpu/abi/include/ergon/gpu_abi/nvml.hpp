@@ -242,15 +242,19 @@ enum Reason : std::uint64_t {
 // Every function type, under the name of its symbol: `fn::nvmlDeviceGetCount_v2* count =
 // dlsym(...)`.
 namespace fn {
+using nvmlInit = Return();
 using nvmlInit_v2 = Return();
 using nvmlInitWithFlags = Return(std::uint32_t flags);
 using nvmlShutdown = Return();
 using nvmlErrorString = const char*(Return);
 using nvmlSystemGetDriverVersion = Return(char*, std::uint32_t);
 using nvmlSystemGetNVMLVersion = Return(char*, std::uint32_t);
+using nvmlSystemGetCudaDriverVersion = Return(std::int32_t*);
 using nvmlSystemGetCudaDriverVersion_v2 = Return(std::int32_t*);
 using nvmlSystemGetProcessName = Return(std::uint32_t pid, char*, std::uint32_t);
+using nvmlDeviceGetCount = Return(std::uint32_t*);
 using nvmlDeviceGetCount_v2 = Return(std::uint32_t*);
+using nvmlDeviceGetHandleByIndex = Return(std::uint32_t, Device*);
 using nvmlDeviceGetHandleByIndex_v2 = Return(std::uint32_t, Device*);
 using nvmlDeviceGetHandleByUUID = Return(const char*, Device*);
 using nvmlDeviceGetHandleByPciBusId_v2 = Return(const char*, Device*);
@@ -264,6 +268,7 @@ using nvmlDeviceGetMinorNumber = Return(Device, std::uint32_t*);
 using nvmlDeviceGetVbiosVersion = Return(Device, char*, std::uint32_t);
 using nvmlDeviceGetPciInfo_v3 = Return(Device, PciInfo*);
 using nvmlDeviceGetCudaComputeCapability = Return(Device, std::int32_t* major, std::int32_t* minor);
+using nvmlDeviceGetC2cModeInfoV = Return(Device, void*);
 using nvmlDeviceGetNumGpuCores = Return(Device, std::uint32_t*);
 using nvmlDeviceGetPowerUsage = Return(Device, std::uint32_t* milliwatts);
 using nvmlDeviceGetTotalEnergyConsumption = Return(Device, std::uint64_t* millijoules);
