@@ -185,7 +185,7 @@ Model mi300x() {
   m.instant = {true, 0.001, 0.005};
   m.average = {true, 0.001, 0.1};
   m.counter_period_s = 0.001;
-  m.calls = {0.004, 0.004, 0.0002, 0.0002};
+  m.calls = {0.004, 0.004};
   return m;
 }
 

@@ -1,6 +1,5 @@
 // Initialisation, versions, which GPUs there are and what they are called.
 // NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -35,25 +34,8 @@ std::string formatted(const char* format, auto... values) {
   return text;
 }
 
-// Differs between machines by their seed and model, is the same whenever the same machine is made
-// again.
 std::string uuid(const BoardView& view, Target target) {
-  const auto seed = view.board().config.seed;
-  std::uint64_t words[2] = {0, 0};
-  for (std::uint64_t k = 0; k < 2; ++k) {
-    const auto stream =
-        5000 + k + static_cast<std::uint64_t>(view.model().identity.pci_device) * 16;
-    words[k] = static_cast<std::uint64_t>(
-                   ergon::sim::draw(seed, stream,
-                                    target.gpu * 8U + static_cast<unsigned>(target.instance + 1)) *
-                   0x1p53)
-               << 11U;
-    words[k] ^= words[k] >> 23U;
-  }
-  return formatted("%s-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
-                   target.instance < 0 ? "GPU" : "MIG", words[0] >> 32U,
-                   (words[0] >> 16U) & 0xffffU, words[0] & 0xffffU, words[1] >> 48U,
-                   words[1] & 0xffffffffffffULL);
+  return ergon::sim::board_uuid(view.model(), view.board().config, target.instance);
 }
 
 std::uint32_t bus(std::uint32_t gpu) { return 0x07 + gpu * 0x10; }

@@ -194,46 +194,32 @@ using ergon::sim::Session;
 using ergon::sim::Target;
 using ergon::sim::with_device;
 
-namespace {
-
-double call_time(bool energy) {
-  const auto machine = Session::get().machine();
-  if (machine == nullptr) return 0;
-  const ergon::sim::CallTimes& times = machine->config().model->calls;
-  return energy ? times.energy_s : times.power_s;
-}
-
-}  // namespace
-
 Return nvmlDeviceGetPowerUsage(Device device, std::uint32_t* milliwatts) {
   if (milliwatts == nullptr) return Return::kInvalidArgument;
-  return with_device(device, CallKind::kPower, call_time(false),
-                     [&](BoardView& view, Nanoseconds now, Target) {
-                       return ergon::sim::power_mw(view, now, ergon::sim::usage_kind(view.model()),
-                                                   false, *milliwatts);
-                     });
+  return with_device(device, CallKind::kPower, [&](BoardView& view, Nanoseconds now, Target) {
+    return ergon::sim::power_mw(view, now, ergon::sim::usage_kind(view.model()), false,
+                                *milliwatts);
+  });
 }
 
 Return nvmlDeviceGetTotalEnergyConsumption(Device device, std::uint64_t* millijoules) {
   if (millijoules == nullptr) return Return::kInvalidArgument;
-  return with_device(device, CallKind::kEnergy, call_time(true),
-                     [&](BoardView& view, Nanoseconds now, Target) {
-                       return ergon::sim::energy_mj(view, now, *millijoules);
-                     });
+  return with_device(device, CallKind::kEnergy, [&](BoardView& view, Nanoseconds now, Target) {
+    return ergon::sim::energy_mj(view, now, *millijoules);
+  });
 }
 
 Return nvmlDeviceGetFieldValues(Device device, std::int32_t count, FieldValue* fields) {
   if (fields == nullptr || count <= 0) return Return::kInvalidArgument;
-  return with_device(
-      device, CallKind::kReading, call_time(false), [&](BoardView& view, Nanoseconds now, Target) {
-        for (std::int32_t k = 0; k < count; ++k) {
-          fields[k].timestamp_us = static_cast<std::int64_t>(ergon::sim::epoch_us(now));
-          fields[k].latency_us = 0;
-          fields[k].value.as_ullong = 0;
-          fields[k].status = ergon::sim::one_field(view, now, fields[k]);
-        }
-        return Return::kSuccess;
-      });
+  return with_device(device, CallKind::kReading, [&](BoardView& view, Nanoseconds now, Target) {
+    for (std::int32_t k = 0; k < count; ++k) {
+      fields[k].timestamp_us = static_cast<std::int64_t>(ergon::sim::epoch_us(now));
+      fields[k].latency_us = 0;
+      fields[k].value.as_ullong = 0;
+      fields[k].status = ergon::sim::one_field(view, now, fields[k]);
+    }
+    return Return::kSuccess;
+  });
 }
 
 Return nvmlDeviceGetSamples(Device device, SampleKind kind, std::uint64_t last_seen_us,

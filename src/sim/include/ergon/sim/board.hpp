@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "ergon/sim/model.hpp"
 #include "ergon/sim/physics.hpp"
@@ -187,6 +188,10 @@ class BoardView {
   Board& board_;
   BoardStore store_;
 };
+
+/// "GPU-..." (or "MIG-..." for an instance): the same whenever the same machine is made again.
+[[nodiscard]] std::string board_uuid(const Model& model, const BoardConfig& config,
+                                     int mig_instance = -1);
 
 /// A number in [0, 1) that depends on its arguments alone.
 [[nodiscard]] double draw(std::uint64_t seed, std::uint64_t stream, std::uint64_t count);
