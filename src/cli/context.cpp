@@ -179,6 +179,14 @@ void Context::say(std::string_view line) {
   if (verbose()) surroundings_.err(std::string(line) + "\n");
 }
 
+void Context::end_stage() { progress_.reset(); }
+
+Status Context::write_export(const std::string& path, std::string_view text) {
+  if (path != "-") return io::write_file(path, text);
+  stdout_taken_ = true;
+  return print(text);
+}
+
 Status Context::print(std::string_view text) {
   if (surroundings_.out(text) == Written::kFailed) {
     return fail(Errc::kIo, "cannot write to stdout", "is the disk full?");
@@ -188,20 +196,22 @@ Status Context::print(std::string_view text) {
 
 Status Context::emit(const Answer& answer) {
   progress_.reset();
-  const auto render = [&](std::string_view format) -> Result<std::string> {
-    if (format == "json") return report::to_json(answer, envelope_);
-    if (format == "jsonl") return report::to_json_lines(answer, envelope_);
-    if (format == "csv") return report::to_csv(answer, envelope_);
-    if (format == "md") return report::to_markdown(answer, envelope_);
-    if (format == "html") return report::to_html(answer, envelope_);
-    if (format == "openmetrics") return report::to_openmetrics(answer, envelope_);
-    const bool color =
-        text("color") == "auto" ? surroundings_.color_out : text("color") == "always";
+  const auto render = [&](std::string_view form) -> Result<std::string> {
+    if (form == "json") return report::to_json(answer, envelope_);
+    if (form == "jsonl") return report::to_json_lines(answer, envelope_);
+    if (form == "csv") return report::to_csv(answer, envelope_);
+    if (form == "md") return report::to_markdown(answer, envelope_);
+    if (form == "html") return report::to_html(answer, envelope_);
+    if (form == "openmetrics") return report::to_openmetrics(answer, envelope_);
+    const bool as_it_is = to_stderr_ ? surroundings_.color_err : surroundings_.color_out;
+    const bool color = text("color") == "auto" ? as_it_is : text("color") == "always";
     const int width = enabled("wide") ? 0 : surroundings_.width;
     return report::to_terminal(answer, envelope_,
                                {.color = color, .unicode = surroundings_.unicode, .width = width});
   };
-  if (!enabled("quiet")) {
+  const auto format = *this->text("format");
+  const bool in_answer = to_stderr_ && (format == "json" || format == "jsonl");
+  if (!enabled("quiet") && !in_answer) {
     const bool color =
         text("color") == "auto" ? surroundings_.color_err : text("color") == "always";
     const auto warnings = report::warnings_text(envelope_, color);
@@ -220,8 +230,12 @@ Status Context::emit(const Answer& answer) {
     }
   }
   if (!stdout_taken_) {
-    ERGON_TRY(const auto text, render(*this->text("format")));
-    ERGON_TRY_STATUS(print(text));
+    ERGON_TRY(const auto text, render(format));
+    if (to_stderr_) {
+      surroundings_.err(text);
+    } else {
+      ERGON_TRY_STATUS(print(text));
+    }
   }
   return {};
 }

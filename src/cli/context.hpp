@@ -55,11 +55,20 @@ class Context {
   /// Shows what is being done on a terminal, after half a second, until the next stage, emit() or
   /// the end.
   void stage(std::string what);
+  void end_stage();
   /// A line on stderr with -v.
   void say(std::string_view line);
 
   /// The answer: stdout in the chosen format, and every generic --export. Once a command.
   Status emit(const Answer& answer);
+  /// The program that is wrapped has stdout: emit() writes to stderr. Warnings are part of a JSON
+  /// answer then, and not said twice.
+  void answer_to_stderr() { to_stderr_ = true; }
+  /// From here on stdout is the program's even where the tool fails.
+  void program_runs() { program_ran_ = true; }
+  [[nodiscard]] bool program_ran() const { return program_ran_; }
+  /// A file of `--export FORMAT:FILE` in a format that the command writes itself; "-" is stdout.
+  Status write_export(const std::string& path, std::string_view text);
   /// What the command makes: to the file of -o. With "-" the artefact takes stdout and the answer
   /// is only exported; without -o nothing is written. Call it before emit().
   Status write_artefact(std::string_view text);
@@ -69,6 +78,9 @@ class Context {
   Status emit_text(std::string_view text, const Answer& answer);
 
   [[nodiscard]] const Surroundings& surroundings() const { return surroundings_; }
+  [[nodiscard]] const std::string& version() const { return envelope_.version; }
+  /// As it would be typed.
+  [[nodiscard]] const std::string& command_line() const { return envelope_.command_line; }
 
  private:
   [[nodiscard]] const std::vector<FlagValue>* values(std::string_view name) const;
@@ -78,6 +90,8 @@ class Context {
   const Surroundings& surroundings_;
   report::Envelope envelope_;
   bool stdout_taken_ = false;
+  bool to_stderr_ = false;
+  bool program_ran_ = false;
   class Progress;
   std::unique_ptr<Progress> progress_;
 };

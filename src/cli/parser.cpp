@@ -219,7 +219,13 @@ class Parser {
                    command.examples.empty() ? help_hint(&command)
                                             : "for example: " + command.examples[0].line);
     }
-    if (command.wraps_program && args_.program.empty()) {
+    const bool instead = std::ranges::any_of(
+        command.instead_of_program, [&](const auto& name) { return args_.given.contains(name); });
+    if (instead && !args_.program.empty()) {
+      return usage("a program after '--' excludes --" + join(command.instead_of_program, " and --"),
+                   "keep one of them");
+    }
+    if (command.wraps_program && args_.program.empty() && !instead) {
       return usage("'ergon " + command.name + "' needs a program after '--'", help_hint(&command));
     }
     for (const Exclusive& exclusive : command.exclusive) {

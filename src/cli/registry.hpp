@@ -13,6 +13,7 @@ const Command& explain_command();
 const Command& completion_command();
 const Command& man_command();
 const Command& schema_command();
+const Command& measure_command();
 const Command& restore_command();
 const Command& doctor_command();
 const Command& study_command();

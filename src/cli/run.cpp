@@ -16,7 +16,7 @@ constexpr int kBug = 70;
 constexpr int kToolFailed = 125;
 
 int report_error(const Error& error, std::span<const std::string> words,
-                 const Surroundings& surroundings, bool wraps) {
+                 const Surroundings& surroundings, bool wraps, bool program_ran = false) {
   bool color = surroundings.color_err;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     const std::string& value =
@@ -25,7 +25,10 @@ int report_error(const Error& error, std::span<const std::string> words,
     if (value == "--color=always" || (value == "always" && words[i] == "--color")) color = true;
   }
   surroundings.err(report::error_text(error, color));
-  if (asks_for_json(words)) surroundings.out(report::error_json(error));
+  if (asks_for_json(words)) {
+    // Once the wrapped program ran, stdout is the program's.
+    (program_ran ? surroundings.err : surroundings.out)(report::error_json(error));
+  }
   return wraps ? kToolFailed : exit_code(error.code);
 }
 
@@ -80,6 +83,8 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
       break;
   }
   const Command& command = *arguments.command;
+  const bool wraps = !arguments.program.empty();
+  bool program_ran = false;
   if (command.name != "restore" && !arguments.values.contains("quiet")) {
     if (const auto notice = stale_notice(surroundings); !notice.empty()) surroundings.err(notice);
   }
@@ -91,10 +96,12 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
     }
     if (auto separate = separate_outputs(context, command); !separate)
       return Result<int>(fail(std::move(separate).error()));
-    return command.run(context);
+    auto result = command.run(context);
+    program_ran = context.program_ran();
+    return result;
   }();
   return outcome ? *outcome
-                 : report_error(outcome.error(), words, surroundings, command.wraps_program);
+                 : report_error(outcome.error(), words, surroundings, wraps, program_ran);
 }
 
 }  // namespace
@@ -106,7 +113,8 @@ int run(std::span<const std::string> words, const Surroundings& surroundings) {
     if (!arguments) {
       const Command* command = words.empty() ? nullptr : find_command(words[0]);
       return report_error(arguments.error(), words, surroundings,
-                          command != nullptr && command->wraps_program);
+                          command != nullptr && command->wraps_program &&
+                              std::ranges::find(words, "--") != words.end());
     }
     return run_parsed(*std::move(arguments), words, surroundings);
   } catch (const std::bad_alloc&) {

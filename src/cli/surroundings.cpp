@@ -96,6 +96,12 @@ Surroundings process_surroundings() {
     if (value == nullptr) return std::nullopt;
     return value;
   };
+  surroundings.environment = [] {
+    std::vector<std::string> all;
+    for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable)
+      all.emplace_back(*variable);
+    return all;
+  };
   surroundings.set_variable = [](const std::string& name, const std::string& value) {
     ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   };

@@ -117,6 +117,8 @@ Result<double> parse_quantity(Kind kind, std::string_view text) {
     return refuse("this is not a number with a unit", accepted);
   auto unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  // No time at all is the same in every unit.
+  if (unit.empty() && kind == Kind::kDuration && number == 0) return 0.0;
   if (unit.empty()) return refuse("the number has no unit", accepted);
   for (const auto& [name, times, over] : units_of(kind)) {
     if (!same_word(unit, name, case_matters(kind))) continue;

@@ -25,6 +25,8 @@ struct Surroundings {
   int width = 0;  ///< of the terminal; 0: no terminal, names are not shortened
   /// A variable of the environment; nullopt: not set. Empty function: none is.
   std::function<std::optional<std::string>(const std::string&)> variable;
+  /// All variables, "NAME=value": what a wrapped program inherits. Empty function: none.
+  std::function<std::vector<std::string>()> environment;
   /// Sets a variable for this process and the programs it starts. Only while one thread runs.
   std::function<void(const std::string&, const std::string&)> set_variable;
   std::string program_folder;  ///< where this program lies; empty: not known

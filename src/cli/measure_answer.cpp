@@ -1,0 +1,391 @@
+// The answer of `ergon measure`: JSON by the contract, and tables for people.
+#include <cmath>
+
+#include "measure_parts.hpp"
+#include "planning.hpp"
+
+namespace ergon::cli {
+namespace {
+
+Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+
+void set_estimate(Value& out, const std::string& key, const std::optional<Estimate>& estimate) {
+  out.set(key, estimate ? Value(estimate->value) : Value());
+  Value interval;
+  if (estimate) interval.push(estimate->low).push(estimate->high);
+  out.set(key + "_ci95", std::move(interval));
+}
+
+Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+double half_width(const Estimate& e) { return (e.high - e.low) / 2; }
+
+Value gpu_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
+  Value out = Value::object();
+  const auto& energy = result.energy;
+  out.set("id", gpu.identity.id).set("uuid", gpu.identity.uuid);
+  set_estimate(out, "energy_j", energy.energy_j);
+  out.set("why_unknown", text_or_null(energy.energy_j ? "" : energy.why_unknown));
+  out.set("window_needed_s", energy.window_needed ? Value(energy.window_needed->si()) : Value());
+  set_estimate(out, "energy_counter_j", energy.counter.energy_j);
+  out.set("counter_refused", text_or_null(energy.counter.refused));
+  set_estimate(out, "energy_trapezoid_j", energy.trapezoid.energy_j);
+  out.set("trapezoid_refused", text_or_null(energy.trapezoid.refused));
+  out.set("chosen", text_or_null(energy.chosen));
+  out.set("coverage", energy.energy_j ? Value(energy.coverage) : Value());
+  out.set("disagreement", number(energy.disagreement));
+  out.set("contradict", energy.contradict);
+  set_estimate(out, "above_idle_j", result.above_idle_j);
+  if (!gpu.identity.simulated) {
+    Value supply;
+    if (energy.supply_energy_j)
+      supply.push(energy.supply_energy_j->low).push(energy.supply_energy_j->high);
+    out.set("supply_energy_j_ci95", std::move(supply));
+  }
+  Value doubts = Value::array();
+  const auto& told =
+      std::string_view(energy.chosen) == "trapezoid" ? energy.trapezoid : energy.counter;
+  for (const auto& doubt : told.doubts) {
+    doubts.push(Value::object().set("what", doubt.what).set("half_width_j", doubt.half_width_j));
+  }
+  out.set("doubts", std::move(doubts));
+  Value notes = Value::array();
+  for (const auto* estimate : {&energy.counter, &energy.trapezoid}) {
+    for (const auto& note : estimate->notes) notes.push(note);
+  }
+  out.set("notes", std::move(notes));
+  out.set("power_w", number(result.power_w))
+      .set("clock_hz", number(result.clock_hz))
+      .set("clock_min_hz", number(result.clock_least_hz))
+      .set("clock_max_hz", number(result.clock_most_hz))
+      .set("memory_clock_hz", number(result.memory_clock_hz));
+  out.set("throttled", result.throttled_share ? Value(*result.throttled_share > 0) : Value())
+      .set("throttled_share", number(result.throttled_share))
+      .set("throttle_reasons",
+           result.throttled_share ? Value(gpu::Throttle{result.throttle_bits}.names()) : Value());
+  out.set("temperature_c", number(result.temperature_c))
+      .set("temperature_max_c", number(result.temperature_most_c))
+      .set("utilization", number(result.utilization));
+  out.set("shares_sensor", gpu.repeats_sensor || !gpu.identity.mig_parent_uuid.empty());
+  return out;
+}
+
+Value region_value(const run::RegionResult& region) {
+  Value out = Value::object();
+  out.set("name", region.name)
+      .set("count", std::uint64_t{region.count})
+      .set("time_s", region.time.si());
+  set_estimate(out, "energy_j", region.energy_j);
+  out.set("why_unknown", text_or_null(region.why_unknown))
+      .set("window_needed_s",
+           region.window_needed && !region.energy_j ? Value(region.window_needed->si()) : Value())
+      .set("method", text_or_null(region.method))
+      .set("cut", region.cut);
+  return out;
+}
+
+Value sensor_value(const MeasuredGpu& gpu) {
+  Value out = Value::object();
+  const auto put = [&](const char* key, const std::optional<Estimate>& part) {
+    out.set(key, part ? Value(part->value) : Value());
+    out.set(std::string(key) + "_origin", part ? Value(to_string(part->origin)) : Value());
+  };
+  out.set("power", gpu.source ? Value(gpu.source->description) : Value())
+      .set("counter_scope",
+           gpu.counter_scope ? Value(gpu::to_string(*gpu.counter_scope)) : Value());
+  put("update_period_s", gpu.sensor.update_period_s);
+  put("averaging_window_s", gpu.sensor.averaging_window_s);
+  put("energy_tick_s", gpu.sensor.energy_tick_s);
+  out.set("gain95", gpu.gain95 > 0 ? Value(gpu.gain95) : Value());
+  return out;
+}
+
+Value run_value(const Measurement& m, const MeasuredRun& run) {
+  Value out = Value::object();
+  out.set("time_s", run.record.window.length().si());
+  Value gpus = Value::array();
+  for (std::size_t g = 0; g < m.gpus.size(); ++g) gpus.push(gpu_value(m.gpus[g], run.gpus[g]));
+  out.set("gpus", std::move(gpus));
+  Value total = Value::object();
+  set_estimate(total, "energy_j", run.total_j);
+  set_estimate(total, "above_idle_j", run.above_idle_j);
+  out.set("total", std::move(total));
+  out.set("cpu", Value::object()
+                     .set("energy_j", number(run.cpu_j))
+                     .set("why_unknown", text_or_null(run.cpu_j ? "" : m.cpu_why_unknown)));
+  const auto& ending = run.record.ending;
+  out.set("exit_status", ending ? Value(ending->status) : Value());
+  out.set("program_cpu_s",
+          ending ? Value((ending->user_time + ending->system_time).si()) : Value());
+  out.set("aligned", run.record.aligned);
+  Value regions = Value::array();
+  for (const auto& region : run.regions) regions.push(region_value(region));
+  out.set("regions", std::move(regions));
+  return out;
+}
+
+Table runs_table(const Measurement& m) {
+  Table table{.title = "Runs",
+              .columns = {{.title = "run"},
+                          {.title = "GPU", .numeric = false},
+                          {.title = "time", .unit = "s", .significant = 5},
+                          {.title = "energy", .unit = "J", .significant = 6},
+                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "counter", .unit = "J", .significant = 6},
+                          {.title = "samples", .unit = "J", .significant = 6},
+                          {.title = "apart", .unit = "%", .significant = 2},
+                          {.title = "coverage", .unit = "%", .significant = 3},
+                          {.title = "above idle", .unit = "J", .significant = 6},
+                          {.title = "power", .unit = "W", .significant = 4},
+                          {.title = "clock", .unit = "MHz", .significant = 4},
+                          {.title = "temperature", .unit = "C", .significant = 3},
+                          {.title = "held back by", .numeric = false}},
+              .rows = {}};
+  const auto value_of = [](const std::optional<Estimate>& e) {
+    return e ? Value(e->value) : Value();
+  };
+  const auto times = [](const std::optional<double>& v, double k) {
+    return v ? Value(*v * k) : Value();
+  };
+  for (std::size_t r = 0; r < m.runs.size(); ++r) {
+    const MeasuredRun& run = m.runs[r];
+    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+      const run::GpuResult& result = run.gpus[g];
+      const auto& energy = result.energy;
+      table.rows.push_back(
+          {std::uint64_t{r + 1}, m.gpus[g].identity.id, run.record.window.length().si(),
+           value_of(energy.energy_j),
+           energy.energy_j ? Value(half_width(*energy.energy_j)) : Value(),
+           value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
+           times(energy.disagreement, 100),
+           energy.energy_j ? Value(100 * energy.coverage) : Value(), value_of(result.above_idle_j),
+           number(result.power_w), times(result.clock_hz, 1e-6), number(result.temperature_c),
+           !result.throttled_share     ? Value()
+           : result.throttle_bits == 0 ? Value("nothing")
+                                       : Value(gpu::Throttle{result.throttle_bits}.names())});
+    }
+    if (m.gpus.size() > 1) {
+      table.rows.push_back(
+          {std::uint64_t{r + 1}, "all", run.record.window.length().si(), value_of(run.total_j),
+           run.total_j ? Value(half_width(*run.total_j)) : Value(), Value(), Value(), Value(),
+           Value(), value_of(run.above_idle_j), Value(), Value(), Value(), Value()});
+    }
+  }
+  return table;
+}
+
+Table regions_table(const std::vector<run::RegionResult>& regions) {
+  Table table{.title = "Regions",
+              .columns = {{.title = "region", .numeric = false},
+                          {.title = "times"},
+                          {.title = "time", .unit = "s", .significant = 5},
+                          {.title = "energy", .unit = "J", .significant = 6},
+                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "power", .unit = "W", .significant = 4},
+                          {.title = "how it is known", .numeric = false, .whole = true}},
+              .rows = {}};
+  for (const auto& region : regions) {
+    const bool known = region.energy_j.has_value();
+    table.rows.push_back(
+        {region.name, std::uint64_t{region.count}, region.time.si(),
+         known ? Value(region.energy_j->value) : Value(),
+         known ? Value(half_width(*region.energy_j)) : Value(),
+         known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
+         known ? (region.method == "fitted" ? "fitted to the readings' shares" : "measured")
+               : region.why_unknown});
+  }
+  return table;
+}
+
+std::string gpus_text(const Measurement& m) {
+  if (m.gpus.size() != 1) return std::to_string(m.gpus.size()) + " GPUs";
+  const auto& who = m.gpus.front().identity;
+  return who.name + (who.simulated ? " (simulated)" : who.recorded ? " (recorded)" : "");
+}
+
+std::string headline(const Measurement& m) {
+  const auto energy = mean_energy(m);
+  const auto time = mean_time(m);
+  std::string text;
+  if (energy) {
+    text = estimate_text(energy);
+  } else {
+    text = "Energy unknown";
+  }
+  if (time) text += " in " + time_text(time->value);
+  text += " on " + gpus_text(m);
+  if (m.runs.size() > 1) text += ", mean of " + std::to_string(m.runs.size()) + " runs";
+  return text + ".";
+}
+
+std::vector<std::string> sentences(const Measurement& m) {
+  std::vector<std::string> lines;
+  for (std::size_t g = 0; g < m.gpus.size() && !m.runs.empty(); ++g) {
+    const auto& energy = m.runs.front().gpus[g].energy;
+    if (!energy.energy_j && !energy.why_unknown.empty())
+      lines.push_back("GPU " + m.gpus[g].identity.id + ": " + energy.why_unknown + ".");
+  }
+  std::vector<std::optional<Estimate>> idle;
+  for (const auto& gpu : m.gpus) {
+    if (!gpu.repeats_sensor) idle.push_back(gpu.idle_power_w);
+  }
+  if (const auto power = run::sum_of(idle)) {
+    char text[96];
+    std::snprintf(text, sizeof text, "Idle power %.4g W \u00b1 %.2g W", power->value,
+                  half_width(*power));
+    std::string line = text;
+    if (const auto above = mean_above_idle(m))
+      line += "; above idle the program took " + estimate_text(above);
+    lines.push_back(line + ".");
+  }
+  std::vector<std::optional<Estimate>> cpu;
+  for (const auto& run : m.runs) {
+    cpu.push_back(
+        run.cpu_j ? std::optional(Estimate{*run.cpu_j, *run.cpu_j, *run.cpu_j, Origin::kMeasured})
+                  : std::nullopt);
+  }
+  if (const auto joules = run::mean_of(cpu)) {
+    lines.push_back("CPU " + energy_text(joules->value) + ".");
+  } else if (!m.cpu_why_unknown.empty()) {
+    lines.push_back("CPU energy unknown: " + m.cpu_why_unknown + ".");
+  }
+  for (const auto& run : m.runs) {
+    if (run.record.ending && run.record.ending->status != 0) {
+      lines.push_back("The program ended with status " + std::to_string(run.record.ending->status) +
+                      ".");
+      break;
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string estimate_text(const std::optional<Estimate>& estimate) {
+  if (!estimate) return "unknown";
+  // As many decimals as the half-width has two digits of.
+  const double half = half_width(*estimate);
+  int decimals = 0;
+  for (double h = half; h > 0 && h < 9.95 && decimals < 6; h *= 10) ++decimals;
+  char text[96];
+  std::snprintf(text, sizeof text, "%.*f J \u00b1 %.*f J", decimals, estimate->value, decimals,
+                half);
+  return text;
+}
+
+std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
+  if (m.runs.size() == 1) return m.runs.front().regions;
+  std::vector<run::RegionResult> out;
+  std::vector<std::vector<std::optional<Estimate>>> energies;
+  std::vector<double> seen;
+  for (const auto& run : m.runs) {
+    for (const auto& region : run.regions) {
+      std::size_t at = 0;
+      while (at < out.size() && out[at].name != region.name) ++at;
+      if (at == out.size()) {
+        out.push_back({.name = region.name,
+                       .count = 0,
+                       .time = {},
+                       .cut = false,
+                       .energy_j = std::nullopt,
+                       .why_unknown = {},
+                       .window_needed = std::nullopt,
+                       .method = region.method});
+        energies.emplace_back();
+        seen.push_back(0);
+      }
+      auto& sum = out[at];
+      sum.count += region.count;
+      sum.time += region.time;
+      sum.cut = sum.cut || region.cut;
+      if (!region.energy_j && sum.why_unknown.empty()) sum.why_unknown = region.why_unknown;
+      if (region.window_needed) sum.window_needed = region.window_needed;
+      if (region.method == "fitted") sum.method = region.method;
+      energies[at].push_back(region.energy_j);
+      seen[at] += 1;
+    }
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].time = out[i].time / seen[i];
+    out[i].count =
+        static_cast<std::size_t>(std::llround(static_cast<double>(out[i].count) / seen[i]));
+    out[i].energy_j = run::mean_of(energies[i]);
+    if (out[i].energy_j) {
+      out[i].why_unknown.clear();
+    } else {
+      out[i].method.clear();
+    }
+  }
+  return out;
+}
+
+namespace {
+template <class F>
+std::optional<Estimate> over_runs(const Measurement& m, F part) {
+  std::vector<std::optional<Estimate>> all;
+  for (const auto& run : m.runs) all.push_back(part(run));
+  return run::mean_of(all);
+}
+}  // namespace
+
+std::optional<Estimate> mean_time(const Measurement& m) {
+  return over_runs(m, [](const MeasuredRun& run) -> std::optional<Estimate> {
+    const double s = run.record.window.length().si();
+    return Estimate{s, s, s, Origin::kMeasured};
+  });
+}
+std::optional<Estimate> mean_energy(const Measurement& m) {
+  return over_runs(m, [](const MeasuredRun& run) { return run.total_j; });
+}
+std::optional<Estimate> mean_above_idle(const Measurement& m) {
+  return over_runs(m, [](const MeasuredRun& run) { return run.above_idle_j; });
+}
+
+Answer measure_answer(const Measurement& m) {
+  Answer answer{.command = "measure", .headline = headline(m), .lines = sentences(m)};
+  Value program;
+  for (const auto& word : m.program) program.push(word);
+  answer.data.set("program", std::move(program))
+      .set("pid", m.pid ? Value(*m.pid) : Value())
+      .set("created_utc", text_or_null(m.created_utc));
+  Value gpus = Value::array();
+  for (const auto& gpu : m.gpus) {
+    Value one = Value::object();
+    one.set("id", gpu.identity.id)
+        .set("uuid", gpu.identity.uuid)
+        .set("name", gpu.identity.name)
+        .set("pci", text_or_null(gpu.identity.pci))
+        .set("driver", text_or_null(gpu.identity.driver))
+        .set("simulated", gpu.identity.simulated)
+        .set("sensor_owner", gpu.identity.sensor_owner())
+        .set("sensor", sensor_value(gpu));
+    set_estimate(one, "idle_power_w", gpu.idle_power_w);
+    one.set("failure", gpu.failure ? Value(gpu.failure->message) : Value());
+    gpus.push(std::move(one));
+  }
+  answer.data.set("gpus", std::move(gpus));
+  Value runs = Value::array();
+  for (const auto& run : m.runs) runs.push(run_value(m, run));
+  answer.data.set("runs", std::move(runs));
+  Value mean = Value::object();
+  set_estimate(mean, "time_s", mean_time(m));
+  set_estimate(mean, "energy_j", mean_energy(m));
+  set_estimate(mean, "above_idle_j", mean_above_idle(m));
+  answer.data.set("mean", std::move(mean));
+  const auto regions = regions_over_runs(m);
+  Value list = Value::array();
+  for (const auto& region : regions) list.push(region_value(region));
+  answer.data.set("regions", std::move(list));
+  const double wall = m.cost.wall_time.si();
+  answer.data.set("sampling",
+                  Value::object()
+                      .set("interval_s", to_seconds(m.interval_ns).si())
+                      .set("readings", m.cost.readings)
+                      .set("late", m.cost.late)
+                      .set("cpu_share", wall > 0 ? Value(m.cost.cpu_time.si() / wall) : Value()));
+  answer.tables.push_back(runs_table(m));
+  if (!regions.empty()) answer.tables.push_back(regions_table(regions));
+  return answer;
+}
+
+}  // namespace ergon::cli

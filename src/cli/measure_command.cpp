@@ -1,0 +1,468 @@
+// ergon measure: run a program (or watch one), report time and energy.
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <set>
+
+#include "gpu_input.hpp"
+#include "measure_parts.hpp"
+#include "planning.hpp"
+#include "registry.hpp"
+
+namespace ergon::cli {
+namespace fs = std::filesystem;
+namespace {
+
+// Boards of the simulator have a gain within 0.3 % of 1 (src/sim/README.md); no maker of real
+// boards states one, so that theirs is left out of the interval (docs/explain/measure.md).
+constexpr double kSimulatedGain95 = 0.003;
+constexpr Nanos kSettle = 500'000'000;       ///< after the last run, before its idle power is read
+constexpr Nanos kCpuWraps = 20'000'000'000;  ///< RAPL wraps after a minute at the least
+
+Nanos clock_ns(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return Nanos{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+std::string utc_text(Nanos utc_ns) {
+  const std::time_t seconds = utc_ns / 1'000'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[40];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+// CPU energy of one window, read often enough for counters that wrap.
+class CpuMeter {
+ public:
+  CpuMeter() {
+    auto opened = run::CpuEnergy::open();
+    if (!opened) {
+      why = opened.error().message;
+      return;
+    }
+    cpu_ = *std::move(opened);
+  }
+  std::string why;
+
+  void start() {
+    sum_ = 0;
+    last_ = read();
+    next_ns_ = clock_ns(CLOCK_MONOTONIC) + kCpuWraps;
+  }
+  void look() {
+    if (!cpu_ || clock_ns(CLOCK_MONOTONIC) < next_ns_) return;
+    next_ns_ += kCpuWraps;
+    add();
+  }
+  std::optional<double> stop() {
+    add();
+    return cpu_ && last_ ? sum_ : std::nullopt;
+  }
+
+ private:
+  std::optional<std::vector<double>> read() {
+    if (!cpu_) return std::nullopt;
+    auto now = cpu_->read_j();
+    if (!now) {
+      why = now.error().message;
+      return std::nullopt;
+    }
+    return *std::move(now);
+  }
+  void add() {
+    auto now = read();
+    const auto joules =
+        now && last_ ? cpu_->total_between_j(*last_, *now) : std::optional<double>();
+    if (sum_ && joules) {
+      sum_ = *sum_ + *joules;
+    } else {
+      sum_.reset();
+    }
+    last_ = std::move(now);
+  }
+
+  std::optional<run::CpuEnergy> cpu_;
+  std::optional<std::vector<double>> last_;
+  std::optional<double> sum_;
+  Nanos next_ns_ = 0;
+};
+
+// A folder for the ring of regions: in memory where there is such a place.
+Result<std::unique_ptr<TemporaryFolder>> ring_folder() {
+  std::string pattern = "/dev/shm/ergon-XXXXXX";
+  if (::mkdtemp(pattern.data()) != nullptr) return std::make_unique<TemporaryFolder>(pattern);
+  return TemporaryFolder::make("ergon-");
+}
+
+// A program's environment: ours, with what the simulated GPU and regions need.
+std::vector<std::string> program_environment(
+    const Surroundings& surroundings,
+    const std::vector<std::pair<std::string, std::string>>& more) {
+  std::vector<std::string> out;
+  std::set<std::string> replaced;
+  for (const auto& [name, value] : more) {
+    replaced.insert(name);
+    out.push_back(name + "=" + value);
+  }
+  if (!surroundings.environment) return out;
+  for (auto& variable : surroundings.environment()) {
+    if (!replaced.contains(variable.substr(0, variable.find('=')))) out.push_back(variable);
+  }
+  return out;
+}
+
+// What makes one measurement; its parts in the order in which they may be made.
+class Measurer {
+ public:
+  explicit Measurer(Context& context) : context_(context) {}
+
+  Result<int> run() {
+    ERGON_TRY_STATUS(prepare());
+    run::ObserveOptions options;
+    options.align = !context_.enabled("no-align");
+    options.regions = ring_ ? &*ring_ : nullptr;
+    options.keep_going = [this] {
+      cpu_.look();
+      return true;
+    };
+    observation_ = std::make_unique<run::Observation>(opened_.gpus(), options);
+    measurement_.interval_ns = options.sampling.interval_ns;
+    measurement_.start_utc_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    observation_->open();
+    idle();
+    const auto status = observation_->interrupted_by() != 0
+                            ? Result<int>(128 + observation_->interrupted_by())
+                            : work();
+    if (status && observation_->interrupted_by() == 0 && !measurement_.runs.empty() &&
+        idle_ns() > 0) {
+      observation_->rest(kSettle, &signals_);
+      idle();
+    }
+    close();
+    if (!status) return fail(status.error());
+    if (measurement_.runs.empty()) return *status;
+    ERGON_TRY_STATUS(tell());
+    return *status;
+  }
+
+ private:
+  Nanos idle_ns() const { return std::llround(context_.number("idle").value_or(0) * 1e9); }
+
+  Status prepare() {
+    if (wraps()) {
+      context_.answer_to_stderr();
+    } else {
+      if (context_.given("runs") || context_.given("warmup")) {
+        return fail(Errc::kInvalidArgument, "--runs and --warmup need a program to run",
+                    "ergon measure -r 5 -- PROGRAM");
+      }
+      if (const auto pid = context_.integer("pid")) {
+        ERGON_TRY(auto watched, run::Watched::open(static_cast<int>(*pid)));
+        watched_.emplace(std::move(watched));
+      }
+    }
+    const auto visible = context_.surroundings().variable
+                             ? context_.surroundings().variable("CUDA_VISIBLE_DEVICES")
+                             : std::nullopt;
+    ERGON_TRY(opened_, open_gpus(context_, visible && !visible->empty() ? "cuda" : "all"));
+    ERGON_TRY_STATUS(check_readable());
+    if (const auto path = context_.output(); path && fs::exists(*path)) {
+      return fail(Errc::kIo, "there is a file '" + *path + "' already",
+                  "a run file is never written over: give another name, or remove it");
+    }
+    auto environment = opened_.environment;
+    if (wraps()) ERGON_TRY_STATUS(prepare_regions(environment));
+    program_.words = context_.program();
+    program_.environment = program_environment(context_.surroundings(), environment);
+    return {};
+  }
+
+  bool wraps() const { return !context_.program().empty(); }
+
+  // A run that would end without any energy is refused before it begins.
+  Status check_readable() {
+    std::optional<Error> last;
+    std::size_t readable = 0;
+    for (gpu::Gpu* gpu : opened_.gpus()) {
+      auto energy = gpu->energy();
+      auto power = gpu->power_source();
+      if (energy || power) {
+        ++readable;
+        continue;
+      }
+      last = power.error();
+      context_.warn("unreadable_gpu",
+                    "GPU " + gpu->identity().id +
+                        " gives neither energy nor power: " + power.error().message);
+    }
+    if (readable > 0 || !last) return {};
+    return fail(
+        Errc::kUnsupported, "no energy can be measured here: " + last->message,
+        last->hint.empty() ? "ergon doctor says what this machine can measure" : last->hint);
+  }
+
+  Status prepare_regions(std::vector<std::pair<std::string, std::string>>& environment) {
+    const Surroundings& around = context_.surroundings();
+    const auto library = [&](const char* name) {
+      return (fs::path(around.program_folder).parent_path() / "lib" / name).string();
+    };
+    ERGON_TRY(ring_folder_, ring_folder());
+    ERGON_TRY(ring_, run::RegionRing::create(ring_folder_->path()));
+    environment.emplace_back("ERGON_REGIONS", ring_->path());
+    environment.emplace_back("ERGON_REGION_LIBRARY", library("libergon_region.so"));
+    const auto injected = around.variable ? around.variable("NVTX_INJECTION64_PATH") : std::nullopt;
+    if (injected && !injected->empty()) {
+      context_.warn("nvtx_taken", "NVTX ranges are no regions: another tool takes them (" +
+                                      *injected + ", NVTX_INJECTION64_PATH)");
+    } else if (!context_.enabled("no-nvtx")) {
+      environment.emplace_back("NVTX_INJECTION64_PATH", library("libergon_nvtx.so"));
+    }
+    return {};
+  }
+
+  void idle() {
+    if (idle_ns() == 0) return;
+    context_.stage("reading idle power");
+    const auto record = observation_->rest(idle_ns(), &signals_);
+    context_.end_stage();
+    measurement_.idle.push_back(record.window);
+  }
+
+  // The status to end with. Failures to start are told here: nothing was measured then.
+  Result<int> work() {
+    if (!wraps()) return watch();
+    const auto warmups = context_.integer("warmup").value_or(0);
+    const auto runs = context_.integer("runs").value_or(1);
+    int status = 0;
+    for (std::int64_t k = -warmups; k < runs; ++k) {
+      cpu_.start();
+      auto record = observation_->run(program_, &signals_);
+      const auto cpu_j = cpu_.stop();
+      if (!record) {
+        const int failed = run::status_of_failed_start(record.error());
+        if (failed == 125) return fail(record.error());
+        context_.surroundings().err(report::error_text(record.error(), false));
+        return failed;
+      }
+      context_.program_runs();
+      status = record->ending->status;
+      if (k >= 0) keep(*std::move(record), cpu_j);
+      if (status != 0) {
+        if (k + 1 < runs) {
+          context_.warn("program_failed", "the program ended with status " +
+                                              std::to_string(status) + ": it is not run again");
+        }
+        break;
+      }
+    }
+    return status;
+  }
+
+  Result<int> watch() {
+    const Nanos length = std::llround(context_.number("duration").value_or(0) * 1e9);
+    cpu_.start();
+    auto record = observation_->watch(watched_ ? &*watched_ : nullptr, length, &signals_);
+    const auto cpu_j = cpu_.stop();
+    keep(std::move(record), cpu_j);
+    const int signal = observation_->interrupted_by();
+    return signal == 0 || signal == SIGINT ? 0 : 128 + signal;
+  }
+
+  void keep(run::RunRecord record, const std::optional<double>& cpu_j) {
+    if (record.marks.lost > 0) {
+      context_.warn("regions_lost",
+                    "marks of regions were lost: the program makes them faster than they are read",
+                    record.marks.lost);
+    }
+    MeasuredRun run;
+    run.record = std::move(record);
+    run.cpu_j = cpu_j;
+    measurement_.runs.push_back(std::move(run));
+  }
+
+  void close() {
+    Measurement& m = measurement_;
+    m.program = context_.program();
+    if (watched_) m.pid = watched_->pid();
+    auto readings = observation_->close();
+    m.cost = readings.cost;
+    if (!m.runs.empty())
+      m.created_utc = utc_text(m.start_utc_ns + m.runs.front().record.window.start_ns);
+    m.cpu_why_unknown = cpu_.why;
+    if (readings.refused > 0) {
+      context_.warn("impossible_readings", "the driver gave values that cannot be true",
+                    readings.refused);
+    }
+    std::set<std::string> owners;
+    const auto gpus = opened_.gpus();
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      MeasuredGpu one;
+      one.identity = gpus[g]->identity();
+      if (const auto source = gpus[g]->power_source()) one.source = *source;
+      if (const auto scope = gpus[g]->energy_scope()) one.counter_scope = *scope;
+      one.series = std::move(readings.series[g]);
+      one.failure = readings.failures[g];
+      one.gain95 = one.identity.simulated ? kSimulatedGain95 : 0;
+      one.sensor = run::sensor_of(one.series, one.identity, one.source);
+      one.idle_power_w = run::idle_power(one.series, one.sensor, m.idle, one.gain95);
+      one.repeats_sensor = !owners.insert(one.identity.sensor_owner()).second;
+      m.simulated = m.simulated || one.identity.simulated;
+      if (one.failure) {
+        context_.warn("gpu_lost", "GPU " + one.identity.id +
+                                      " could not be read to the end: " + one.failure->message);
+      }
+      if (!one.identity.mig_parent_uuid.empty()) {
+        context_.warn("mig", "GPU " + one.identity.id +
+                                 " is a MIG instance: power and energy are those of the whole GPU");
+      }
+      if (one.counter_scope == gpu::Scope::kModule) {
+        context_.warn("module_scope", "GPU " + one.identity.id +
+                                          ": the energy counter covers the whole module, with CPU "
+                                          "and memory");
+      }
+      m.gpus.push_back(std::move(one));
+    }
+    for (MeasuredRun& run : m.runs) analyse(run);
+  }
+
+  void analyse(MeasuredRun& run) {
+    std::vector<std::optional<Estimate>> energies;
+    std::vector<std::optional<Estimate>> above;
+    std::vector<run::GpuView> views;
+    for (const MeasuredGpu& gpu : measurement_.gpus) {
+      auto result =
+          run::result_of(gpu.series, gpu.sensor, run.record.window, gpu.idle_power_w, gpu.gain95);
+      if (!result.energy.energy_j && gpu.failure)
+        result.energy.why_unknown = "cannot be known: " + gpu.failure->message;
+      if (!gpu.repeats_sensor) {
+        energies.push_back(result.energy.energy_j);
+        above.push_back(result.above_idle_j);
+        views.push_back({&gpu.series, &gpu.sensor, gpu.gain95});
+      }
+      if (result.energy.contradict) {
+        context_.warn("estimators_contradict",
+                      "energy counter and power samples of GPU " + gpu.identity.id +
+                          " contradict each other: the interval holds both");
+      }
+      run.gpus.push_back(std::move(result));
+    }
+    run.total_j = run::sum_of(energies);
+    run.above_idle_j = run::sum_of(above);
+    run.regions = run::region_results(run.record.marks, run.record.window, views);
+    for (const auto& region : run.regions) {
+      if (region.cut) {
+        context_.warn("region_cut", "the program ended inside of region '" + region.name + "'");
+      }
+    }
+  }
+
+  Status tell() {
+    const Measurement& m = measurement_;
+    std::size_t known = 0;
+    std::size_t fitted = 0;
+    for (const auto& run : m.runs) {
+      known += run.total_j ? 1 : 0;
+      for (const auto& region : run.regions) {
+        known += region.energy_j ? 1 : 0;
+        fitted += region.method == "fitted" ? 1 : 0;
+      }
+    }
+    if (known > 0) {
+      const double share = static_cast<double>(fitted) / static_cast<double>(known);
+      context_.origin_share(m.simulated ? "simulated" : "measured", 1 - share);
+      if (fitted > 0) context_.origin_share("fitted", share);
+    }
+    if (const auto path = context_.output()) {
+      ERGON_TRY_STATUS(write_run_file(m, *path, context_.version(), context_.command_line()));
+    }
+    for (const auto& path : context_.export_paths("openmetrics")) {
+      ERGON_TRY_STATUS(context_.write_export(path, measure_openmetrics(m, context_.version())));
+    }
+    return context_.emit(measure_answer(m));
+  }
+
+  Context& context_;
+  run::Signals signals_;  // before every thread
+  OpenedGpus opened_;
+  std::unique_ptr<TemporaryFolder> ring_folder_;
+  std::optional<run::RegionRing> ring_;
+  std::optional<run::Watched> watched_;
+  run::Program program_;
+  CpuMeter cpu_;
+  std::unique_ptr<run::Observation> observation_;
+  Measurement measurement_;
+};
+
+Result<int> measure_run(Context& context) { return Measurer(context).run(); }
+
+}  // namespace
+
+const Command& measure_command() {
+  static const Command command = {
+      .name = "measure",
+      .group = "Measure",
+      .summary = "run a program, report time and energy",
+      .description =
+          "Like 'perf stat' for joules: runs the program with its streams untouched and its exit "
+          "status passed on, reads the GPUs beside it, and tells their energy by two estimators "
+          "(energy counter and power samples) with a 95 % interval, or why it cannot be known. The "
+          "answer goes to stderr. Regions of the program (ergon.h, Python's ergon.region, NVTX "
+          "ranges) get their own energy. With --pid or --duration a program that already runs, or "
+          "the whole machine, is watched.",
+      .flags =
+          {
+              {.name = "runs",
+               .letter = 'r',
+               .kind = Kind::kInteger,
+               .value = "N",
+               .help = "run the program N times, report mean and interval",
+               .default_text = "1",
+               .minimum = 1},
+              {.name = "warmup",
+               .kind = Kind::kInteger,
+               .value = "N",
+               .help = "runs before that, which do not count",
+               .default_text = "0",
+               .minimum = 0},
+              {.name = "idle",
+               .kind = Kind::kDuration,
+               .value = "TIME",
+               .help = "read idle power that long before and after, and subtract it apart",
+               .default_text = "0",
+               .example = "5s"},
+              {.name = "no-align",
+               .help = "do not wait for the sensor: faster to start and end, wider intervals"},
+              {.name = "pid",
+               .kind = Kind::kInteger,
+               .value = "N",
+               .help = "watch this process until it ends",
+               .example = "4711",
+               .minimum = 1},
+              {.name = "duration",
+               .kind = Kind::kDuration,
+               .value = "TIME",
+               .help = "watch the whole machine (with --pid: the process) that long",
+               .example = "30s"},
+              {.name = "no-nvtx", .help = "do not take NVTX ranges for regions"},
+          },
+      .examples = {{"ergon measure -- ./train", "energy and time of a program"},
+                   {"ergon measure -r 5 --warmup 1 --idle 5s -- ./bench", "five runs, less idle"},
+                   {"ergon measure --duration 30s --gpu 0", "one GPU, whatever runs on it"},
+                   {"ergon measure -o runs.db --export json:runs.json -- python train.py",
+                    "keep the readings and the answer"},
+                   {"ergon measure --gpu sim:a100,seed=7 -- ergon-simload phases.json",
+                    "on a simulated GPU"}},
+      .artefact = "the runs with all readings, one SQLite file",
+      .exports = {"openmetrics"},
+      .uses_gpu = true,
+      .wraps_program = true,
+      .instead_of_program = {"pid", "duration"},
+      .run = measure_run,
+  };
+  return command;
+}
+
+}  // namespace ergon::cli

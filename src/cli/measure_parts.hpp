@@ -1,0 +1,63 @@
+// What `ergon measure` found out, and the forms it is told in.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "context.hpp"
+#include "ergon/run.hpp"
+
+namespace ergon::cli {
+
+/// One GPU over all of the measurement.
+struct MeasuredGpu {
+  gpu::Identity identity;
+  std::optional<gpu::PowerSource> source;
+  std::optional<gpu::Scope> counter_scope;
+  meter::Series series;
+  meter::SensorModel sensor;
+  std::optional<Error> failure;  ///< why its readings stopped
+  std::optional<Estimate> idle_power_w;
+  double gain95 = 0;
+  bool repeats_sensor = false;  ///< an earlier GPU of the list has the same sensor
+};
+
+struct MeasuredRun {
+  run::RunRecord record;
+  std::vector<run::GpuResult> gpus;  ///< as the GPUs
+  std::optional<Estimate> total_j;   ///< sensors counted once
+  std::optional<Estimate> above_idle_j;
+  std::optional<double> cpu_j;
+  std::vector<run::RegionResult> regions;
+};
+
+struct Measurement {
+  std::vector<std::string> program;  ///< empty: a process or the whole machine was watched
+  std::optional<int> pid;
+  std::vector<MeasuredGpu> gpus;
+  std::vector<meter::Window> idle;
+  std::vector<MeasuredRun> runs;
+  std::string cpu_why_unknown;
+  run::SamplingCost cost;
+  Nanos interval_ns = 0;
+  std::string created_utc;  ///< ISO 8601, of the first run's start
+  Nanos start_utc_ns = 0;   ///< UTC of monotonic time 0
+  bool simulated = false;
+};
+
+/// The mean over the runs of each region, by name, in order of first appearance.
+std::vector<run::RegionResult> regions_over_runs(const Measurement& measurement);
+/// Seconds of the runs as estimates, so that mean_of() gives their interval.
+std::optional<Estimate> mean_time(const Measurement& measurement);
+std::optional<Estimate> mean_energy(const Measurement& measurement);
+std::optional<Estimate> mean_above_idle(const Measurement& measurement);
+
+Answer measure_answer(const Measurement& measurement);
+/// OpenMetrics text: base units, a sample a GPU and run, labelled by UUID.
+std::string measure_openmetrics(const Measurement& measurement, const std::string& version);
+/// Everything, the readings too, as a run file. kIo where the file exists.
+Status write_run_file(const Measurement& measurement, const std::string& path,
+                      const std::string& version, const std::string& command_line);
+/// "1234 J", "0.5 J" and the half-width "+- 3 J" of an estimate; "unknown".
+std::string estimate_text(const std::optional<Estimate>& estimate);
+
+}  // namespace ergon::cli
