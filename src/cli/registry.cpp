@@ -168,7 +168,8 @@ std::span<const Command* const> described_commands() {
   static const std::array all = {&graph_command(),  &pack_command(),    &plan_command(),
                                  &device_command(), &explain_command(), &completion_command(),
                                  &man_command(),    &schema_command(),  &restore_command(),
-                                 &doctor_command(), &measure_command(), &study_command()};
+                                 &doctor_command(), &measure_command(), &import_command(),
+                                 &study_command()};
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 namespace ergon::cli {
 
+const Command& import_command();
 const Command& graph_command();
 const Command& pack_command();
 const Command& plan_command();
