@@ -61,9 +61,12 @@ Return handle_where(const std::function<bool(BoardView&, Target)>& matches, Devi
 
 }  // namespace
 
-Return nvmlInit() { return Session::get().init(); }
-Return nvmlInit_v2() { return Session::get().init(); }
-Return nvmlInitWithFlags(std::uint32_t /*flags*/) { return Session::get().init(); }
+// Tells a program that reads it that this library is not NVIDIA's.
+extern "C" [[gnu::visibility("default")]] const char ergon_sim_version[] = "1";
+
+Return nvmlInit() { return Session::get().init(false); }
+Return nvmlInit_v2() { return Session::get().init(false); }
+Return nvmlInitWithFlags(std::uint32_t /*flags*/) { return Session::get().init(false); }
 Return nvmlShutdown() { return Session::get().shutdown(); }
 
 const char* nvmlErrorString(Return result) {

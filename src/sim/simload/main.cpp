@@ -127,7 +127,8 @@ Result<int> run(const Options& options, ergon::sim::Nanoseconds begin) {
   struct sigaction action{};
   action.sa_handler = note_signal;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  ERGON_TRY(const auto played, ergon::sim::play(*machine, gpus, workload, begin, &stop_signal));
+  ERGON_TRY(const auto played, ergon::sim::play(*machine, gpus, workload, begin, &stop_signal,
+                                                variable("ERGON_REGION_LIBRARY")));
   if (const std::string path = truth_path(); !path.empty()) {
     std::ofstream file(path, std::ios::binary);
     file << ergon::sim::truth_json(*machine, workload, played) << std::flush;

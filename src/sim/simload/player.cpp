@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "ergon/sim/process.hpp"
+#include "regions.hpp"
 
 namespace ergon::sim {
 namespace {
@@ -22,6 +23,7 @@ struct Work {
   Nanoseconds begin_capped = 0, begin_thermal = 0;
   bool done = false;
   Nanoseconds next_end = 0;
+  std::uint64_t position = ~std::uint64_t{0};  // repetition and phase that run
 };
 
 // Takes over what the board has recorded since the last look.
@@ -43,6 +45,7 @@ void drain(const BoardView& view, Work& work) {
   }
   work.done = job.state == JobState::kDone;
   work.next_end = job.end;
+  work.position = (static_cast<std::uint64_t>(job.repetition) << 32U) | job.phase;
 }
 
 Status begin_work(Machine& machine, const Workload& workload, Work& work) {
@@ -92,13 +95,16 @@ void sleep_for(Nanoseconds t) {
 
 Result<std::vector<Played>> play(Machine& machine, const std::vector<std::uint32_t>& gpus,
                                  const Workload& workload, Nanoseconds begin,
-                                 const volatile std::sig_atomic_t* stop) {
+                                 const volatile std::sig_atomic_t* stop,
+                                 const std::string& region_library) {
+  Regions regions(region_library);
   std::vector<Work> works(gpus.size());
   for (std::size_t k = 0; k < gpus.size(); ++k) {
     works[k].played.gpu = gpus[k];
     works[k].played.begin = begin;
     ERGON_TRY_STATUS(begin_work(machine, workload, works[k]));
   }
+  std::uint64_t marked = ~std::uint64_t{0};
   while (*stop == 0) {
     bool done = true;
     Nanoseconds wait = kLookEvery;
@@ -110,8 +116,13 @@ Result<std::vector<Played>> play(Machine& machine, const std::vector<std::uint32
       done = done && work.done;
     }
     if (done) break;
+    if (works.front().position != marked && !works.front().done) {  // regions follow the first GPU
+      marked = works.front().position;
+      regions.change(workload.names[marked & 0xffffffffU]);
+    }
     sleep_for(std::max<Nanoseconds>(wait, 200'000));
   }
+  regions.change({});
   std::vector<Played> played;
   for (Work& work : works) {
     end_work(machine, work);
@@ -157,9 +168,9 @@ std::string truth_json(const Machine& machine, const Workload& workload,
     for (const Record& record : gpu.records) {
       out += fmt::format(
           "{}{{\"name\": {}, \"repetition\": {}, \"start_s\": {:.9f}, \"end_s\": {:.9f}, "
-          "\"energy_j\": {:.9g}}}",
+          "\"start_monotonic_ns\": {}, \"end_monotonic_ns\": {}, \"energy_j\": {:.9g}}}",
           separator, quoted(workload.names[record.phase]), record.repetition, time_s(record.start),
-          time_s(record.end), record.energy_j);
+          time_s(record.end), record.start, record.end, record.energy_j);
       separator = ",\n    ";
     }
     out += "],\n   \"clock_history\": [";

@@ -31,7 +31,8 @@ struct Played {
 [[nodiscard]] Result<std::vector<Played>> play(Machine& machine,
                                                const std::vector<std::uint32_t>& gpus,
                                                const Workload& workload, Nanoseconds begin,
-                                               const volatile std::sig_atomic_t* stop);
+                                               const volatile std::sig_atomic_t* stop,
+                                               const std::string& region_library = {});
 
 /// The truth as JSON.
 [[nodiscard]] std::string truth_json(const Machine& machine, const Workload& workload,

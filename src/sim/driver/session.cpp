@@ -35,7 +35,7 @@ Session& Session::get() {
   return *kSession;
 }
 
-Return Session::init() {
+Return Session::init(bool amd) {
   const std::lock_guard lock(mutex_);
   if (users_ > 0) {
     ++users_;
@@ -45,7 +45,7 @@ Return Session::init() {
   if (address.sim.empty() && address.state_folder.empty()) return Return::kDriverNotLoaded;
   auto machine = Machine::open(address);
   if (!machine) {
-    std::fprintf(stderr, "simulated NVML: %s\nhint: %s\n", machine.error().message.c_str(),
+    std::fprintf(stderr, "simulated GPU: %s\nhint: %s\n", machine.error().message.c_str(),
                  machine.error().hint.c_str());
     return machine.error().code == Errc::kDevice ? Return::kDriverNotLoaded
                                                  : Return::kInvalidArgument;
@@ -54,7 +54,7 @@ Return Session::init() {
     const auto& faults = (*machine)->config().call_faults;
     return std::ranges::any_of(faults, [&](const TimedFault& f) { return f.fault == fault; });
   };
-  if ((*machine)->config().model->identity.amd || has(CallFault::kNoDriver))
+  if ((*machine)->config().model->identity.amd != amd || has(CallFault::kNoDriver))
     return Return::kDriverNotLoaded;
   if (has(CallFault::kVersionMismatch)) return Return::kLibRmVersionMismatch;
   machine_ = std::move(*machine);

@@ -1,4 +1,5 @@
-// What all NVML calls share: initialisation, handles, faults, the time that a call takes.
+// What the calls of both libraries share: initialisation, handles, faults, the time that a call
+// takes. The codes are NVML's; AMD SMI's calls translate them.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ class Session {
  public:
   static Session& get();
 
-  gpu_abi::nvml::Return init();
+  /// `amd`: whether the library is AMD's; a machine of the other maker is as no driver.
+  gpu_abi::nvml::Return init(bool amd);
   gpu_abi::nvml::Return shutdown();
   [[nodiscard]] bool ready();
 
