@@ -50,9 +50,9 @@ extern \"C\" {
 ${declarations}}
 namespace ergon::embedded {
 std::span<const File> ${name}() {
-  static const std::array<File, ${index}> kFiles = {
+  static const std::array<File, ${index}> files = {
 ${entries}  };
-  return kFiles;
+  return files;
 }
 }  // namespace ergon::embedded
 ")
