@@ -97,3 +97,6 @@ ERGON_NVML_EXPORT(nvmlDeviceGetComputeRunningProcesses_v2);
 ERGON_NVML_EXPORT(nvmlDeviceGetComputeRunningProcesses_v3);
 ERGON_NVML_EXPORT(nvmlDeviceGetGraphicsRunningProcesses_v3);
 ERGON_NVML_EXPORT(nvmlDeviceGetMPSComputeRunningProcesses_v3);
+ERGON_NVML_EXPORT(nvmlDeviceGetDriverModel);
+ERGON_NVML_EXPORT(nvmlDeviceGetDriverModel_v2);
+ERGON_NVML_EXPORT(nvmlDeviceGetTotalEccErrors);

@@ -166,6 +166,24 @@ Return nvmlDeviceGetPerformanceState(Device device, std::uint32_t* state) {
     return Return::kSuccess;
   });
 }
+// A driver model is a thing of Windows.
+Return nvmlDeviceGetDriverModel(Device device, std::uint32_t* /*current*/,
+                                std::uint32_t* /*pending*/) {
+  return with_device(device, CallKind::kIdentity,
+                     [](BoardView&, Nanoseconds, Target) { return Return::kNotSupported; });
+}
+Return nvmlDeviceGetDriverModel_v2(Device device, std::uint32_t* current, std::uint32_t* pending) {
+  return nvmlDeviceGetDriverModel(device, current, pending);
+}
+Return nvmlDeviceGetTotalEccErrors(Device device, std::uint32_t /*kind*/, std::uint32_t /*counter*/,
+                                   std::uint64_t* errors) {
+  if (errors == nullptr) return Return::kInvalidArgument;
+  return with_device(device, CallKind::kReading, [&](BoardView& view, Nanoseconds, Target) {
+    if (view.model().identity.geforce) return Return::kNotSupported;
+    *errors = 0;
+    return Return::kSuccess;
+  });
+}
 Return nvmlDeviceGetComputeMode(Device device, std::uint32_t* mode) {
   return constant(device, mode, 0);
 }

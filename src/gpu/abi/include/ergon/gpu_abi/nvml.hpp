@@ -326,6 +326,10 @@ using nvmlDeviceSetPersistenceMode = Return(Device, std::uint32_t);
 using nvmlDeviceGetComputeMode = Return(Device, std::uint32_t*);
 using nvmlDeviceGetDisplayMode = Return(Device, std::uint32_t*);
 using nvmlDeviceGetDisplayActive = Return(Device, std::uint32_t*);
+using nvmlDeviceGetDriverModel = Return(Device, std::uint32_t* current, std::uint32_t* pending);
+using nvmlDeviceGetDriverModel_v2 = Return(Device, std::uint32_t* current, std::uint32_t* pending);
+using nvmlDeviceGetTotalEccErrors = Return(Device, std::uint32_t kind, std::uint32_t counter,
+                                           std::uint64_t*);
 using nvmlDeviceGetMigMode = Return(Device, std::uint32_t* current, std::uint32_t* pending);
 using nvmlDeviceGetMaxMigDeviceCount = Return(Device, std::uint32_t*);
 using nvmlDeviceGetMigDeviceHandleByIndex = Return(Device, std::uint32_t, Device*);
