@@ -208,7 +208,7 @@ std::string headline(const Checkup& checkup) {
 Result<int> doctor_run(Context& context) {
   std::optional<OpenedGpus> opened;
   Result<gpu::Machine> machine = gpu::Machine{};
-  if (auto found = open_gpus(context)) {
+  if (auto found = open_gpus(context, "all", true)) {
     opened = *std::move(found);
     machine = std::move(opened->machine);
   } else {

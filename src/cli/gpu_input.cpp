@@ -70,6 +70,23 @@ std::vector<gpu::Gpu*> OpenedGpus::gpus() const {
   return all;
 }
 
+std::vector<std::string> child_environment(
+    const Surroundings& surroundings,
+    const std::vector<std::pair<std::string, std::string>>& more) {
+  std::vector<std::string> all;
+  std::set<std::string> replaced;
+  for (const auto& [name, value] : more) {
+    replaced.insert(name);
+    all.push_back(name + "=" + value);
+  }
+  if (!surroundings.environment) return all;
+  for (auto& variable : surroundings.environment()) {
+    if (!replaced.contains(variable.substr(0, variable.find('='))))
+      all.push_back(std::move(variable));
+  }
+  return all;
+}
+
 gpu::Options gpu_options(const Surroundings& surroundings) {
   gpu::Options options;
   if (!surroundings.program_folder.empty()) {
@@ -81,7 +98,7 @@ gpu::Options gpu_options(const Surroundings& surroundings) {
   return options;
 }
 
-Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise) {
+Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise, bool quietly) {
   const Surroundings& surroundings = context.surroundings();
   ERGON_TRY(const auto selection, gpu::parse_selection(context.text("gpu").value_or(otherwise)));
   OpenedGpus opened;
@@ -97,7 +114,9 @@ Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise) {
   }
   const gpu::Options options = gpu_options(surroundings);
   ERGON_TRY(opened.machine, gpu::open_machine(selection, options));
-  for (const auto& note : opened.machine.notes) context.warn("gpu", note);
+  if (!quietly) {
+    for (const auto& note : opened.machine.notes) context.warn("gpu", note);
+  }
 
   const bool simulated = opened.machine.gpus.front()->identity().simulated;
   if (simulated) {

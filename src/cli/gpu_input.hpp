@@ -37,8 +37,13 @@ struct OpenedGpus {
   [[nodiscard]] std::vector<gpu::Gpu*> gpus() const;
 };
 /// `otherwise` holds where --gpu is not given. Sets the variables of a simulated GPU for this
-/// process: call it while one thread runs. Notes of the machine become warnings.
-Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise = "all");
+/// process: call it while one thread runs. Notes of the machine become warnings unless `quietly`.
+Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise = "all",
+                             bool quietly = false);
+/// The environment of a wrapped program, "NAME=value": this process's own, with `more` in its
+/// place.
+std::vector<std::string> child_environment(
+    const Surroundings& surroundings, const std::vector<std::pair<std::string, std::string>>& more);
 /// What gpu::open_machine() needs from the surroundings.
 gpu::Options gpu_options(const Surroundings& surroundings);
 

@@ -169,7 +169,7 @@ std::span<const Command* const> described_commands() {
                                  &device_command(), &explain_command(), &completion_command(),
                                  &man_command(),    &schema_command(),  &restore_command(),
                                  &doctor_command(), &measure_command(), &import_command(),
-                                 &study_command()};
+                                 &study_command(),  &sweep_command()};
   return all;
 }
 

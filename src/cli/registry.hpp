@@ -18,6 +18,7 @@ const Command& measure_command();
 const Command& restore_command();
 const Command& doctor_command();
 const Command& study_command();
+const Command& sweep_command();
 
 /// All of them, those without `run` too; for the lint test.
 std::span<const Command* const> described_commands();

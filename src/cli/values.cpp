@@ -20,7 +20,7 @@ struct UnitName {
 constexpr std::array kPercentUnits = {UnitName{"%", 1, 1e2}};
 constexpr std::array kDurationUnits = {
     UnitName{"ns", 1, 1e9}, UnitName{"us", 1, 1e6}, UnitName{"µs", 1, 1e6}, UnitName{"ms", 1, 1e3},
-    UnitName{"s", 1},       UnitName{"min", 60},    UnitName{"h", 3600}};
+    UnitName{"s", 1},       UnitName{"m", 60},      UnitName{"min", 60},    UnitName{"h", 3600}};
 constexpr std::array kClockUnits = {UnitName{"Hz", 1}, UnitName{"kHz", 1e3}, UnitName{"MHz", 1e6},
                                     UnitName{"GHz", 1e9}};
 constexpr std::array kByteUnits = {
@@ -87,7 +87,7 @@ std::string_view accepted_spellings(Kind kind) {
     case Kind::kPercent:
       return "3%, 0.5%";
     case Kind::kDuration:
-      return "12ms, 0.012s (units: ns us ms s min h)";
+      return "12ms, 0.012s (units: ns us ms s m h)";
     case Kind::kClock:
       return "1410MHz, 1.41GHz (units: Hz kHz MHz GHz)";
     case Kind::kBytes:

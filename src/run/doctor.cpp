@@ -9,6 +9,12 @@ namespace {
 
 constexpr Nanos kBetweenReads = 2'000'000;
 
+// The subject stands before the finding already.
+std::string without_prefix(const std::string& message, const std::string& subject) {
+  const std::string prefix = subject + ": ";
+  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
 class Doctor {
  public:
   Doctor(const Result<gpu::Machine>& machine, const DoctorOptions& options)
@@ -39,7 +45,8 @@ class Doctor {
 
  private:
   void add(Finding::Severity severity, const std::string& subject, const Error& error) {
-    found_.findings.push_back({severity, subject, error.message, error.hint});
+    found_.findings.push_back(
+        {severity, subject, without_prefix(error.message, subject), error.hint});
   }
 
   void look_at_cpu() {

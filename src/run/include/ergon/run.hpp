@@ -7,3 +7,4 @@
 #include "ergon/run/rapl.hpp"
 #include "ergon/run/regions.hpp"
 #include "ergon/run/sampler.hpp"
+#include "ergon/run/sweep.hpp"

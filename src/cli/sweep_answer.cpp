@@ -1,0 +1,312 @@
+// What a sweep tells: every point, and the least energy of each combination of parameters.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "planning.hpp"
+#include "sweep_parts.hpp"
+
+namespace ergon::cli {
+namespace {
+
+Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
+Value interval(const std::optional<Estimate>& e) {
+  if (!e) return {};
+  return Value::array().push(e->low).push(e->high);
+}
+Value asked(const std::optional<Hertz>& clock) { return clock ? Value(clock->si()) : Value(); }
+Value asked(const std::optional<Watts>& limit) { return limit ? Value(limit->si()) : Value(); }
+
+Value parameters_value(const std::vector<std::pair<std::string, std::string>>& parameters) {
+  Value object = Value::object();
+  for (const auto& [name, value] : parameters) object.set(name, value);
+  return object;
+}
+
+std::string parameters_text(const std::vector<std::pair<std::string, std::string>>& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters)
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  return text;
+}
+
+std::string percent(double share, int digits = 1) {
+  const double scale = std::pow(10, digits);
+  std::string text = std::to_string(std::round(share * 100 * scale) / scale);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " %";
+}
+
+bool counts(const SweepRow& row) {
+  return row.valid && row.state == "done" && row.energy_j && row.time_s;
+}
+
+// Where the least energy lies on the axis of core clocks that were measured.
+const char* edge_of(const SweepRow& best, const std::vector<SweepRow>& rows) {
+  if (!best.setting.core) return nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const SweepRow& row : rows) {
+    if (!row.setting.core || row.state != "done") continue;
+    least = std::min(least, row.setting.core->si());
+    most = std::max(most, row.setting.core->si());
+  }
+  if (least == most) return nullptr;
+  if (best.setting.core->si() == least) return "low";
+  return best.setting.core->si() == most ? "high" : nullptr;
+}
+
+struct Optimum {
+  const SweepRow* row = nullptr;
+  const SweepBaseline* baseline = nullptr;
+  const char* edge = nullptr;
+  double energy_saved = 0;
+  double slowdown = 0;
+};
+
+std::vector<Optimum> optima_of(const std::vector<SweepRow>& rows,
+                               const std::vector<SweepBaseline>& baselines) {
+  std::vector<Optimum> optima;
+  for (const SweepBaseline& baseline : baselines) {
+    if (!baseline.energy_j) continue;
+    Optimum best;
+    best.baseline = &baseline;
+    for (const SweepRow& row : rows) {
+      if (!counts(row) || row.setting.parameters != baseline.parameters) continue;
+      if (best.row == nullptr || row.energy_j->value < best.row->energy_j->value) best.row = &row;
+    }
+    if (best.row == nullptr) continue;
+    best.edge = edge_of(*best.row, rows);
+    best.energy_saved = 1 - best.row->energy_j->value / *baseline.energy_j;
+    best.slowdown = best.row->time_s->value / *baseline.time_s - 1;
+    optima.push_back(best);
+  }
+  return optima;
+}
+
+Value row_value(const SweepRow& row, std::size_t index) {
+  Value power;
+  if (row.energy_j && row.time_s && row.time_s->value > 0)
+    power = Value(row.energy_j->value / row.time_s->value);
+  return Value::object()
+      .set("index", std::uint64_t{index})
+      .set("baseline", row.baseline)
+      .set("parameters", parameters_value(row.setting.parameters))
+      .set("asked", Value::object()
+                        .set("clock_hz", asked(row.setting.core))
+                        .set("memory_clock_hz", asked(row.setting.memory))
+                        .set("power_limit_w", asked(row.setting.limit)))
+      .set("clock_hz", number(row.clock_hz))
+      .set("memory_clock_hz", number(row.memory_clock_hz))
+      .set("time_s", value_of(row.time_s))
+      .set("time_s_ci95", interval(row.time_s))
+      .set("energy_j", value_of(row.energy_j))
+      .set("energy_j_ci95", interval(row.energy_j))
+      .set("power_w", std::move(power))
+      .set("temperature_c", number(row.temperature_c))
+      .set("runs", row.runs)
+      .set("warm_ups", row.warm_ups)
+      .set("state", row.state)
+      .set("valid", row.state == "planned" ? Value() : Value(row.valid))
+      .set("reason", row.reason.empty() ? Value() : Value(row.reason));
+}
+
+Value in_megahertz(const std::optional<double>& hertz) {
+  return hertz ? Value(std::round(*hertz * 1e-6)) : Value();
+}
+
+Table points_table(const std::vector<SweepRow>& rows) {
+  Table table{.title = "Points",
+              .columns = {{.title = "setting", .numeric = false, .whole = true},
+                          {.title = "core", .unit = "MHz"},
+                          {.title = "memory", .unit = "MHz"},
+                          {.title = "time", .unit = "s"},
+                          {.title = "energy", .unit = "J"},
+                          {.title = "+-", .unit = "J", .significant = 2},
+                          {.title = "power", .unit = "W"},
+                          {.title = "counts", .numeric = false, .whole = true}},
+              .rows = {}};
+  for (const SweepRow& row : rows) {
+    if (row.state == "planned") continue;
+    const bool known = row.energy_j && row.time_s;
+    table.rows.push_back(
+        {run::to_string(row.setting), in_megahertz(row.clock_hz), in_megahertz(row.memory_clock_hz),
+         value_of(row.time_s), value_of(row.energy_j),
+         row.energy_j ? Value((row.energy_j->high - row.energy_j->low) / 2) : Value(),
+         known ? Value(row.energy_j->value / row.time_s->value) : Value(),
+         row.valid ? "yes" : "no: " + row.reason});
+  }
+  return table;
+}
+
+std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& optima,
+                        std::size_t valid, std::size_t done) {
+  std::string text = counted(done, "point") + " measured, " + std::to_string(valid) +
+                     (valid == 1 ? " counts." : " count.");
+  if (!sweep.stopped.empty()) text += " Not all: " + sweep.stopped + ".";
+  if (optima.size() != 1) return text;
+  const Optimum& best = optima.front();
+  text += " Least energy at " + run::to_string(best.row->setting) + ": " +
+          percent(best.energy_saved) + " less than the baseline, " + percent(best.slowdown) +
+          " more time";
+  if (best.edge != nullptr) text += std::string(" (at the ") + best.edge + " edge of the sweep)";
+  return text + ".";
+}
+
+}  // namespace
+
+std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows) {
+  std::vector<SweepBaseline> baselines;
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> places;
+  std::vector<std::vector<const SweepRow*>> members;
+  for (const SweepRow& row : rows) {
+    const auto [at, is_new] = places.emplace(row.setting.parameters, baselines.size());
+    if (is_new) {
+      baselines.emplace_back();
+      baselines.back().parameters = row.setting.parameters;
+      members.emplace_back();
+    }
+    if (row.baseline && counts(row)) members[at->second].push_back(&row);
+  }
+  for (std::size_t b = 0; b < baselines.size(); ++b) {
+    SweepBaseline& baseline = baselines[b];
+    baseline.count = members[b].size();
+    if (members[b].empty()) continue;
+    double time = 0;
+    double energy = 0;
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const SweepRow* row : members[b]) {
+      time += row->time_s->value;
+      energy += row->energy_j->value;
+      least = std::min(least, row->energy_j->value);
+      most = std::max(most, row->energy_j->value);
+    }
+    const auto count = static_cast<double>(members[b].size());
+    baseline.time_s = time / count;
+    baseline.energy_j = energy / count;
+    if (members[b].size() > 1) baseline.spread = (most - least) / *baseline.energy_j;
+  }
+  return baselines;
+}
+
+Answer sweep_answer(const SweepAnswer& sweep) {
+  const auto baselines = baselines_of(sweep.rows);
+  const auto optima = optima_of(sweep.rows, baselines);
+  const auto valid = static_cast<std::size_t>(std::ranges::count_if(sweep.rows, counts));
+  const auto in_state = [&](const char* state) {
+    return static_cast<std::size_t>(std::ranges::count(sweep.rows, state, &SweepRow::state));
+  };
+  const std::size_t done = in_state("done") + in_state("failed");
+  Answer answer{.command = "sweep", .headline = headline_of(sweep, optima, valid, done)};
+  answer.tables.push_back(points_table(sweep.rows));
+  Value points = Value::array();
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i) points.push(row_value(sweep.rows[i], i));
+  Value bases = Value::array();
+  for (const SweepBaseline& baseline : baselines) {
+    bases.push(Value::object()
+                   .set("parameters", parameters_value(baseline.parameters))
+                   .set("time_s", number(baseline.time_s))
+                   .set("energy_j", number(baseline.energy_j))
+                   .set("spread", number(baseline.spread))
+                   .set("count", std::uint64_t{baseline.count}));
+  }
+  Value best = Value::array();
+  Table table{.title = "Least energy",
+              .columns = {{.title = "parameters", .numeric = false},
+                          {.title = "setting", .numeric = false, .whole = true},
+                          {.title = "energy saved", .numeric = false},
+                          {.title = "slowdown", .numeric = false},
+                          {.title = "edge", .numeric = false}},
+              .rows = {}};
+  for (const Optimum& optimum : optima) {
+    const SweepRow& row = *optimum.row;
+    best.push(Value::object()
+                  .set("parameters", parameters_value(row.setting.parameters))
+                  .set("clock_hz", asked(row.setting.core))
+                  .set("memory_clock_hz", asked(row.setting.memory))
+                  .set("power_limit_w", asked(row.setting.limit))
+                  .set("energy_saved", optimum.energy_saved)
+                  .set("slowdown", optimum.slowdown)
+                  .set("edge", optimum.edge == nullptr ? Value() : Value(optimum.edge)));
+    table.rows.push_back({parameters_text(row.setting.parameters), run::to_string(row.setting),
+                          percent(optimum.energy_saved), percent(optimum.slowdown),
+                          optimum.edge == nullptr ? "-" : optimum.edge});
+  }
+  if (optima.size() > 1) answer.tables.push_back(std::move(table));
+  Value gpus = Value::array();
+  for (const auto& gpu : sweep.gpus) {
+    gpus.push(Value::object()
+                  .set("id", gpu.id)
+                  .set("uuid", gpu.uuid)
+                  .set("name", gpu.name)
+                  .set("simulated", gpu.simulated));
+  }
+  Value program = Value::array();
+  for (const auto& word : sweep.program) program.push(word);
+  answer.data.set("program", std::move(program))
+      .set("gpus", std::move(gpus))
+      .set("file", sweep.file.empty() ? Value() : Value(sweep.file))
+      .set("counts", Value::object()
+                         .set("points", std::uint64_t{sweep.rows.size()})
+                         .set("done", std::uint64_t{in_state("done")})
+                         .set("failed", std::uint64_t{in_state("failed")})
+                         .set("planned", std::uint64_t{in_state("planned")})
+                         .set("valid", std::uint64_t{valid}))
+      .set("complete", in_state("planned") == 0)
+      .set("stopped", sweep.stopped.empty() ? Value() : Value(sweep.stopped))
+      .set("points", std::move(points))
+      .set("baselines", std::move(bases))
+      .set("optima", std::move(best));
+  return answer;
+}
+
+std::string sweep_csv(const std::vector<SweepRow>& rows) {
+  std::vector<std::string> names;
+  for (const SweepRow& row : rows) {
+    for (const auto& [name, value] : row.setting.parameters) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string text = "index,baseline,";
+  for (const auto& name : names) text += io::csv_field(name) + ",";
+  text +=
+      "asked_clock_hz,asked_memory_clock_hz,power_limit_w,clock_hz,memory_clock_hz,time_s,energy_j,"
+      "energy_low_j,energy_high_j,power_w,temperature_c,runs,valid,reason\n";
+  const auto cell = [&](const std::optional<double>& value) {
+    if (value) text += io::to_json(Value(*value), 0);
+    text += ",";
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepRow& row = rows[i];
+    if (row.state == "planned") continue;
+    text += std::to_string(i) + "," + (row.baseline ? "1" : "0") + ",";
+    for (const auto& name : names) {
+      const auto at = std::ranges::find(row.setting.parameters, name,
+                                        &std::pair<std::string, std::string>::first);
+      if (at != row.setting.parameters.end()) text += io::csv_field(at->second);
+      text += ",";
+    }
+    cell(row.setting.core ? std::optional(row.setting.core->si()) : std::nullopt);
+    cell(row.setting.memory ? std::optional(row.setting.memory->si()) : std::nullopt);
+    cell(row.setting.limit ? std::optional(row.setting.limit->si()) : std::nullopt);
+    cell(row.clock_hz);
+    cell(row.memory_clock_hz);
+    cell(row.time_s ? std::optional(row.time_s->value) : std::nullopt);
+    cell(row.energy_j ? std::optional(row.energy_j->value) : std::nullopt);
+    cell(row.energy_j ? std::optional(row.energy_j->low) : std::nullopt);
+    cell(row.energy_j ? std::optional(row.energy_j->high) : std::nullopt);
+    cell(row.energy_j && row.time_s && row.time_s->value > 0
+             ? std::optional(row.energy_j->value / row.time_s->value)
+             : std::nullopt);
+    cell(row.temperature_c);
+    text += std::to_string(row.runs) + "," + (row.valid ? "1" : "0") + "," +
+            io::csv_field(row.reason) + "\n";
+  }
+  return text;
+}
+
+}  // namespace ergon::cli

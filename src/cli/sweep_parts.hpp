@@ -1,0 +1,79 @@
+// What `ergon sweep` measures and what it tells.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "context.hpp"
+#include "ergon/meter.hpp"
+#include "ergon/run.hpp"
+
+namespace ergon::cli {
+
+/// One point of the sweep as it stands in the run file and in the answer.
+struct SweepRow {
+  run::Setting setting;
+  bool baseline = false;
+  std::int64_t stored_id = 0;
+  std::string state = "planned";  ///< "planned", "done", "failed"
+  bool valid = false;
+  std::string reason;
+  int runs = 0;
+  int warm_ups = 0;
+  std::optional<Estimate> time_s;    ///< of one run
+  std::optional<Estimate> energy_j;  ///< of one run, all GPUs
+  std::optional<double> clock_hz;    ///< achieved
+  std::optional<double> memory_clock_hz;
+  std::optional<double> temperature_c;  ///< highest
+};
+
+struct SweepAnswer {
+  std::vector<SweepRow> rows;
+  std::vector<std::string> program;
+  std::vector<gpu::Identity> gpus;
+  std::string file;  ///< of -o; empty: none
+  bool simulated = false;
+  std::string stopped;  ///< why before the end: "interrupted", "the budget is used up"; empty: not
+};
+
+/// Means of the valid baselines of one combination of parameters.
+struct SweepBaseline {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::optional<double> time_s;
+  std::optional<double> energy_j;
+  std::optional<double>
+      spread;  ///< (most - least) / mean of their energies; nullopt: fewer than two
+  std::size_t count = 0;
+};
+std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows);
+
+Answer sweep_answer(const SweepAnswer& sweep);
+/// One line a point: what was asked, what came, whether it counts. Base SI units.
+std::string sweep_csv(const std::vector<SweepRow>& rows);
+
+/// The run file of a sweep: the plan first, then each point as it is done. Times of the readings
+/// stand on one base also after the machine was started again.
+class SweepFile {
+ public:
+  /// A new file with all points planned. kIo where there is one.
+  static Result<SweepFile> create(const std::string& path, const meter::Provenance& provenance,
+                                  std::vector<SweepRow>& rows, std::int64_t utc_offset_ns);
+  /// Goes on with a file: `rows` become what it says. kInvalidArgument where the file is of another
+  /// sweep than `rows` plan.
+  static Result<SweepFile> resume(const std::string& path, std::vector<SweepRow>& rows,
+                                  std::int64_t utc_offset_ns);
+  Status add_gpus(const std::vector<gpu::Gpu*>& gpus);
+  /// Stores what a point showed; `gpus` in the order of its results.
+  Status store(const SweepRow& row, const run::PointResult& point,
+               const std::vector<gpu::Gpu*>& gpus);
+
+ private:
+  SweepFile(meter::RunFile file, std::int64_t shift_ns, std::int64_t utc_offset_ns)
+      : file_(std::move(file)), shift_ns_(shift_ns), utc_offset_ns_(utc_offset_ns) {}
+  meter::RunFile file_;
+  std::int64_t shift_ns_;       ///< added to times of now
+  std::int64_t utc_offset_ns_;  ///< of the file's base
+  bool devices_told_ = false;
+};
+
+}  // namespace ergon::cli
