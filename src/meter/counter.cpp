@@ -171,8 +171,9 @@ EnergyEstimate counter_energy(const Series& series, const SensorModel& sensor, W
   const double tick_s = sensor.energy_tick_s ? sensor.energy_tick_s->value : 0;
   const auto raw = refreshes(series.time_ns, series.energy_j);
   const Cleaned cleaned = clean(raw, tick_s * 1e9, options);
-  if (cleaned.garbage > raw.size() / 10 && cleaned.garbage > 1) {
-    out.refused = "the energy counter gives garbage: " + std::to_string(cleaned.garbage) + " of " +
+  const std::size_t odd = cleaned.garbage + cleaned.resets;
+  if (odd > raw.size() / 10 && odd > 3) {
+    out.refused = "the energy counter gives garbage: " + std::to_string(odd) + " of " +
                   std::to_string(raw.size()) + " values are impossible";
     return out;
   }

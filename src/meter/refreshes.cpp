@@ -92,7 +92,7 @@ std::optional<Period> refresh_period(const std::vector<Nanos>& time_ns,
   Period period;
   period.changes = steps.size();
   period.hidden = static_cast<double>(steps.size()) > 0.8 * static_cast<double>(reads);
-  period.period_s = {middle * 1e-9, std::min(low, middle) * 1e-9, std::max(high, middle) * 1e-9,
+  period.period_s = {middle / 1e9, std::min(low, middle) / 1e9, std::max(high, middle) / 1e9,
                      Origin::kMeasured};
   return period;
 }
