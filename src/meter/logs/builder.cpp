@@ -35,9 +35,7 @@ void Builder::set(std::size_t column, double value) {
   }
 }
 
-void Builder::set_text(std::size_t column, std::string_view value) {
-  LogColumn& c = columns_[column];
-  if (c.words.size() < lines_.size() - 1) c.words.resize(lines_.size() - 1, 0);
+std::uint32_t Builder::set_text(std::size_t column, std::string_view value) {
   std::uint32_t id = 0;
   if (!value.empty()) {
     auto& ids = word_ids_[column];
@@ -45,15 +43,22 @@ void Builder::set_text(std::size_t column, std::string_view value) {
     if (found != ids.end()) {
       id = found->second;
     } else {
-      id = static_cast<std::uint32_t>(c.dictionary.size());
-      c.dictionary.push_back(io::valid_utf8(value));
+      id = static_cast<std::uint32_t>(columns_[column].dictionary.size());
+      columns_[column].dictionary.push_back(io::valid_utf8(value));
       ids.emplace(std::string(value), id);
     }
   }
-  if (c.words.size() == lines_.size()) {
-    c.words.back() = id;
+  set_word(column, id);
+  return id;
+}
+
+void Builder::set_word(std::size_t column, std::uint32_t word) {
+  auto& words = columns_[column].words;
+  if (words.size() < lines_.size() - 1) words.resize(lines_.size() - 1, 0);
+  if (words.size() == lines_.size()) {
+    words.back() = word;
   } else {
-    c.words.push_back(id);
+    words.push_back(word);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ergon/meter/log.hpp"
@@ -16,6 +17,16 @@ namespace ergon::meter::logs {
 /// A row without a time in a log that has times elsewhere.
 inline constexpr Nanos kNoTime = INT64_MIN;
 
+/// Looks strings up by views.
+struct ViewHash {
+  using is_transparent =
+      void;  // NOLINT(readability-identifier-naming): the name the library looks for
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+using WordIds = std::unordered_map<std::string, std::uint32_t, ViewHash, std::equal_to<>>;
+
 class Builder {
  public:
   /// Where a column of a name lies; made if it is new.
@@ -24,7 +35,9 @@ class Builder {
 
   void begin_row(std::uint64_t line);
   void set(std::size_t column, double value);  ///< of the row begun last
-  void set_text(std::size_t column, std::string_view value);
+  /// Gives the word's number, for set_word.
+  std::uint32_t set_text(std::size_t column, std::string_view value);
+  void set_word(std::size_t column, std::uint32_t word);
   /// By the field of a cell: a number with a unit, words, or missing; `text` is trimmed. Defects
   /// are recorded. For readers that are not in a hurry.
   void set_cell(const Field& field, std::string_view text);
@@ -64,7 +77,7 @@ class Builder {
   void check_units(PowerLog& log);
 
   std::vector<LogColumn> columns_;
-  std::vector<std::map<std::string, std::uint32_t, std::less<>>> word_ids_;
+  std::vector<WordIds> word_ids_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<std::uint64_t> lines_;
   std::vector<std::uint32_t> gpu_;  ///< 0: none, else index + 1

@@ -261,14 +261,24 @@ void split(std::string_view line, char separator, std::vector<std::string_view>&
            std::string& scratch) {
   cells.clear();
   if (line.find('"') == std::string_view::npos) {
-    std::size_t from = 0;
-    while (true) {
-      const std::size_t to = line.find(separator, from);
-      if (to == std::string_view::npos) break;
-      cells.push_back(trim(line.substr(from, to - from)));
-      from = to + 1;
+    // Cells are short: a plain loop beats a call per cell.
+    const char* from = line.data();
+    const char* const end = from + line.size();
+    for (const char* p = from;; ++p) {
+      if (p != end && *p != separator) continue;
+      const char* first = from;
+      const char* last = p;
+      while (first != last && (*first == ' ' || *first == '\t')) ++first;
+      while (last != first && (last[-1] == ' ' || last[-1] == '\t')) --last;
+      std::string_view cell(first, static_cast<std::size_t>(last - first));
+      if (!cell.empty() && (static_cast<unsigned char>(cell.front()) >= 0x80 ||
+                            static_cast<unsigned char>(cell.back()) >= 0x80)) {
+        cell = trim(cell);
+      }
+      cells.push_back(cell);
+      if (p == end) break;
+      from = p + 1;
     }
-    cells.push_back(trim(line.substr(from)));
     return;
   }
   // Quoted cells are copied without their quotes; the scratch is reserved so that views stay valid.

@@ -72,7 +72,30 @@ void Builder::lanes() {
       return differs;
     });
   };
+  constexpr std::size_t kHead = 2048;
   for (std::size_t g = 2; g <= 16 && 2 * g <= n; ++g) {
+    // Most counts are out of the question after a few ticks.
+    if (timed && n > kHead) {
+      std::size_t inside = 0;
+      std::size_t near = 0;
+      for (std::size_t i = 1; i < kHead; ++i) {
+        if (i % g == 0) continue;
+        ++inside;
+        near += static_cast<double>(times_.ns[i] - times_.ns[i - 1]) < kOneTickNs ? 1 : 0;
+      }
+      std::vector<double> steps;
+      for (std::size_t i = g; i < kHead; i += g) {
+        steps.push_back(static_cast<double>(times_.ns[i] - times_.ns[i - 1]));
+      }
+      const double typical = median_of(std::move(steps));
+      std::size_t far = 0;
+      for (std::size_t i = 1; i < kHead; ++i) {
+        if (i % g != 0) {
+          far += static_cast<double>(times_.ns[i] - times_.ns[i - 1]) >= typical / 4 ? 1 : 0;
+        }
+      }
+      if (near * 10 < inside * 9 || far * 5 > inside) continue;
+    }
     if (!timed) {
       if (n % g == 0 && periodic(g)) return set(g);
       continue;

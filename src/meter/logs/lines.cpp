@@ -104,7 +104,9 @@ Status Lines::fill() {
     end_ = true;
     return {};
   }
+  const std::size_t had = buffer_.size();
   convert(std::string_view(raw_).substr(0, *got));
+  carriage_ = carriage_ || buffer_.find('\r', had) != std::string::npos;
   return {};
 }
 
@@ -123,7 +125,8 @@ Result<bool> Lines::next(std::string_view& line) {
       continue;
     }
     // Old Macintosh line ends: only where the file has no other ones.
-    const std::size_t carriage = all.substr(0, end).find('\r', at_);
+    const std::size_t carriage =
+        carriage_ ? all.substr(0, end).find('\r', at_) : std::string_view::npos;
     if (carriage != std::string_view::npos && carriage + 1 < all.size() &&
         all[carriage + 1] != '\n' && !(end != std::string_view::npos && carriage + 1 == end)) {
       end = carriage;

@@ -40,6 +40,7 @@ class Lines {
   bool end_ = false;
   bool unended_ = false;
   bool binary_ = false;
+  bool carriage_ = false;  ///< some line may end with CR
   std::string damage_;
 };
 

@@ -51,6 +51,7 @@ struct TableReader::Impl {
   // The date of the last stamp, for the many that share it.
   std::string date_text;
   Nanos date_ns = 0;
+  bool bare_times = false;  // the last time was a bare number
 
   std::optional<Stamp> stamp_of(std::string_view text) {
     // 2023/07/30 17:28:02.589
@@ -70,8 +71,11 @@ struct TableReader::Impl {
     const auto& unit = columns[plan.time].field.unit;
     std::optional<double> each;
     if (unit && unit->suffix == "s") each = unit->multiply / unit->divide;
-    auto stamp = wall_time(text);
-    if (!stamp) stamp = number_time(text, each, decimal_comma);
+    auto stamp = bare_times ? number_time(text, each, decimal_comma) : wall_time(text);
+    if (!stamp) {
+      stamp = bare_times ? wall_time(text) : number_time(text, each, decimal_comma);
+      if (stamp) bare_times = !bare_times;
+    }
     if (stamp && stamp->kind == Stamp::Kind::kLocal && text.size() == 23 && text[10] == ' ') {
       constexpr Nanos kDay = Nanos{86'400} * 1'000'000'000;
       date_text = text.substr(0, 11);
@@ -186,7 +190,7 @@ void TableReader::Impl::cell(TableColumn& c, std::string_view text, std::uint64_
                              Builder& out) {
   if (c.out != kNone && text == c.last) {
     if (c.out_text) {
-      out.set_text(c.out, text_of(c));
+      out.set_word(c.out, c.last_word);
     } else {
       out.set(c.out, c.last_value);
     }
@@ -205,7 +209,8 @@ void TableReader::Impl::cell(TableColumn& c, std::string_view text, std::uint64_
     c.last_value = kMissing;
     c.last_missing = true;
     if (c.out_text) {
-      out.set_text(c.out, {});
+      c.last_word = 0;
+      out.set_word(c.out, 0);
     } else {
       out.set(c.out, kMissing);
     }
@@ -214,7 +219,7 @@ void TableReader::Impl::cell(TableColumn& c, std::string_view text, std::uint64_
   c.last_missing = false;
   if (c.out_text) {
     c.last.assign(text);
-    out.set_text(c.out, text);
+    c.last_word = out.set_text(c.out, text);
     return;
   }
   auto number = number_of(text, decimal_comma);

@@ -231,10 +231,6 @@ void settle(TableColumn& column, std::string_view value, bool decimal_comma, Bui
   column.out_text = out.is_text(column.out);
 }
 
-std::string_view text_of(const TableColumn& column) {
-  return column.last_missing ? std::string_view() : std::string_view(column.last);
-}
-
 std::optional<Number> grouped_or_comma(std::string_view text) {
   // Groups of three after one to three digits are thousands; else the comma is a decimal one.
   std::size_t at = 0;

@@ -18,6 +18,7 @@ struct TableColumn {
   bool out_text = false;
   std::string last = {};  ///< the cell before: most cells repeat
   double last_value = 0;
+  std::uint32_t last_word = 0;
   bool last_missing = false;
   std::uint64_t missing_before = 0;  ///< cells without a value while `out` was unknown
   std::string rest = {};             ///< unit text of the last value with one
@@ -43,8 +44,6 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
                        bool decimal_comma, Builder& out);
 /// Settles what kind of column this is, by its first value.
 void settle(TableColumn& column, std::string_view value, bool decimal_comma, Builder& out);
-/// The text of the cell before, as stored.
-std::string_view text_of(const TableColumn& column);
 /// "2,000,000" (thousands) or "22,89 W" (a comma locale in a quoted cell).
 std::optional<Number> grouped_or_comma(std::string_view text);
 /// Columns without any value come in by their header.

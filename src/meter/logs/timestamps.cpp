@@ -237,8 +237,36 @@ std::optional<Stamp> wall_time(std::string_view text) {
   return finish(s, *date + *time);
 }
 
+namespace {
+
+// Epoch seconds with a fraction, the most common bare time: digits, a point, up to nine digits.
+std::optional<Stamp> epoch_seconds(std::string_view text) {
+  if (text.size() < 10 || text.size() > 20) return std::nullopt;
+  Nanos whole = 0;
+  std::size_t at = 0;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9')
+    whole = whole * 10 + (text[at++] - '0');
+  if (at != 10) return std::nullopt;
+  Nanos fraction = 0;
+  if (at < text.size()) {
+    if (text[at++] != '.') return std::nullopt;
+    Nanos unit = kSecond / 10;
+    for (; at < text.size(); ++at) {
+      if (text[at] < '0' || text[at] > '9' || unit == 0) return std::nullopt;
+      fraction += (text[at] - '0') * unit;
+      unit /= 10;
+    }
+  }
+  return Stamp{Stamp::Kind::kUtc, whole * kSecond + fraction};
+}
+
+}  // namespace
+
 std::optional<Stamp> number_time(std::string_view text, std::optional<double> seconds_each,
                                  bool decimal_comma) {
+  if (!seconds_each || *seconds_each == 1) {
+    if (const auto stamp = epoch_seconds(text)) return stamp;
+  }
   const auto number = number_of(trim(text), decimal_comma);
   if (!number || !std::isfinite(number->value)) return std::nullopt;
   if (!number->rest.empty()) {
