@@ -126,13 +126,14 @@ class Finder {
     std::size_t all = 0;
     std::string where;
     double check_scale = 0;
+    const double usual = w.units_known ? 1 : usual_product(w);
     double worst_check = 0;
     for (const Point& p : w.points) {
       for (const auto i : p.samples) {
         const Sample& s = data_.samples[i];
-        if (s.energy && s.power_w && s.time && !s.energy_derived && s.units_known) {
+        if (s.energy && s.power_w && s.time && !s.energy_derived) {
           ++all;
-          const double off = *s.energy / (*s.power_w * *s.time) - 1;
+          const double off = *s.energy / (*s.power_w * *s.time) / usual - 1;
           if (std::abs(off) > kProduct) {
             ++count;
             if (std::abs(off) > std::abs(worst)) {
@@ -158,6 +159,19 @@ class Finder {
           "the stated efficiency is off by up to " + percent_words(worst_check) +
               " from performance over power");
     }
+  }
+
+  // Where units are not known energy is power times time up to one factor.
+  [[nodiscard]] double usual_product(const Workload& w) const {
+    std::vector<double> ratios;
+    for (const Point& p : w.points) {
+      for (const auto i : p.samples) {
+        const Sample& s = data_.samples[i];
+        if (s.energy && s.power_w && s.time) ratios.push_back(*s.energy / (*s.power_w * *s.time));
+      }
+    }
+    const double middle = median_of(std::move(ratios));
+    return middle > 0 ? middle : 1;
   }
 
   void clocks(const Workload& w) {
