@@ -558,7 +558,7 @@ Answer study_answer(const StudyView& view, bool with_page) {
       .set("findings", std::move(findings))
       .set("claims", std::move(claims))
       .set("prediction", s.prediction ? prediction_value(*s.prediction) : Value());
-  (void)with_page;
+  if (with_page) fill_study_page(view, answer);
   return answer;
 }
 

@@ -61,9 +61,9 @@ std::string cell(const Value& value, const Column& column, std::string_view befo
   const bool known =
       !value.is_null() && (value.as_double() == nullptr || std::isfinite(*value.as_double()));
   const auto shown = cell_text(value, column, "\u2013");
-  const bool is_long = value.as_string() != nullptr && shown.size() > kLongName;
+  const bool is_long = value.as_string() != nullptr && shown.size() > kLongName && !column.whole;
   std::string out = "<td";
-  std::string classes = column.numeric ? "num" : is_long ? "long" : "";
+  std::string classes = column.numeric ? "num" : is_long ? "long" : column.whole ? "whole" : "";
   if (!known) classes += classes.empty() ? "unknown" : " unknown";
   if (!classes.empty()) out += " class=\"" + classes + "\"";
   if (column.numeric)
@@ -268,6 +268,13 @@ std::string html_charts(const Value& page) {
   }
   if (!energy.empty()) out += section(has_frontier ? "narrow" : "", "Energy by component", energy);
   out += "</div>\n";
+  const Value* study = page.find("study");
+  if (study != nullptr && !study->is_null()) {
+    // The tables below hold the same figures.
+    out += section("", "Energy and time", "<div id=\"study-curves\"></div>\n", " hidden");
+    out += section("", "Savings", "<div id=\"study-bars\"></div>\n", " hidden");
+    out += section("", "Energy over two settings", "<div id=\"study-heat\"></div>\n", " hidden");
+  }
   const Value* timeline = page.find("timeline");
   if (timeline != nullptr && !timeline->is_null()) {
     out += section("", timeline_title(*timeline), "<div id=\"timeline\"></div>\n", " hidden");

@@ -258,6 +258,51 @@ Value kernels_value(const std::vector<KernelRow>& kernels, const PageLimits& lim
   return out;
 }
 
+Value place(const std::optional<std::size_t>& index) {
+  return index ? Value(std::uint64_t{*index}) : Value();
+}
+
+Value study_value(const StudyPage& study, const PageLimits& limits) {
+  const auto name = [&](const std::string& text) {
+    return Value(shortened(visible(text), static_cast<int>(limits.name_bytes), true));
+  };
+  Value workloads = Value::array();
+  for (const StudyWorkload& w : study.workloads) {
+    // Eight numbers a point, in the order of the struct.
+    Value points = Value::array();
+    for (const StudyPoint& p : w.points) {
+      points.push(Value::array()
+                      .push(optional(p.clock_hz))
+                      .push(optional(p.memory_clock_hz))
+                      .push(optional(p.power_limit_w))
+                      .push(optional(p.parameter))
+                      .push(optional(p.time_ratio))
+                      .push(optional(p.energy_ratio))
+                      .push(optional(p.power_w))
+                      .push(p.valid ? 1 : 0));
+    }
+    workloads.push(Value::object()
+                       .set("name", name(w.name))
+                       .set("gpu", name(w.gpu))
+                       .set("network", name(w.network))
+                       .set("batch", name(w.batch))
+                       .set("algorithm", name(w.algorithm))
+                       .set("points", std::move(points))
+                       .set("baseline", place(w.baseline))
+                       .set("best", place(w.best))
+                       .set("energy_saved", optional(w.energy_saved))
+                       .set("energy_saved_low", optional(w.energy_saved_low))
+                       .set("energy_saved_high", optional(w.energy_saved_high))
+                       .set("slowdown", optional(w.slowdown))
+                       .set("edge", w.edge));
+  }
+  return Value::object()
+      .set("parameter", name(study.parameter))
+      .set("clocks_are_offsets", study.clocks_are_offsets)
+      .set("left_out", std::uint64_t{study.left_out})
+      .set("workloads", std::move(workloads));
+}
+
 }  // namespace
 
 Value to_value(const Page& page, const PageLimits& limits) {
@@ -292,6 +337,7 @@ Value to_value(const Page& page, const PageLimits& limits) {
                       .set("note", bar.note));
   }
   out.set("coverage", std::move(coverage));
+  out.set("study", page.study ? study_value(*page.study, limits) : Value());
   return out;
 }
 

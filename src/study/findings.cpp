@@ -307,7 +307,7 @@ class Finder {
     if (board && most > 0 && most < kLowPower * *board) {
       add("power_implausibly_low", subject_of(w),
           "at most " + figure_text(most) + " W on a board of " + figure_text(*board) +
-              " W: the power is likely that of a mostly idle window");
+              " W: the GPU idled for most of the window, or nearly so");
     }
     const auto device = w.gpu.empty() ? std::nullopt : idle_of(w.gpu);
     if (device && least > 0 && least < *device) {

@@ -1,12 +1,12 @@
 // Opens the page from file:// in Chromium: no console error, no request, keyboard, dark and light, hostile names.
-// node page.test.mjs MODULES OUT CHROMIUM PAGE LARGE_PAGE
+// node page.test.mjs MODULES OUT CHROMIUM PAGE LARGE_PAGE STUDY_PAGE
 import assert from 'node:assert/strict';
 import {readFileSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-const [modules, out, chromiumPath, page, largePage] = process.argv.slice(2);
+const [modules, out, chromiumPath, page, largePage, studyPage] = process.argv.slice(2);
 const {chromium} = createRequire(join(resolve(modules), 'from-here.js'))('playwright-core');
 
 let passed = 0;
@@ -277,6 +277,57 @@ await test('a narrow page says that its tables scroll', async () => {
   await tab.waitForTimeout(200);
   assert.ok((await tab.locator('.scrolls:visible').count()) > 0);
   assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, 'the page itself does not');
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+for (const scheme of ['light', 'dark']) {
+  await test(`the figures of a study are drawn, ${scheme}`, async () => {
+    const {tab, context, faults} = await open(studyPage, {colorScheme: scheme});
+    await ready(tab);
+    await tab.waitForTimeout(200);
+    assert.equal(await tab.locator('.study-plots canvas').count(), 3);
+    const inked = await tab.evaluate(() =>
+      [...document.querySelectorAll('.study-plots canvas')].map((canvas) => {
+        const {width, height} = canvas;
+        const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+        let count = 0;
+        for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0 ? 1 : 0;
+        return count;
+      }),
+    );
+    assert.ok(inked.every((count) => count > 500), `${inked} pixels`);
+    assert.equal(await tab.locator('.study-bars ol > li').count(), 4);
+    assert.equal(await tab.locator('.study-fill').count(), 3, 'no bar without an optimum');
+    assert.equal(await tab.locator('.study-bars em').count(), 1, 'the edge is said');
+    assert.equal(await tab.locator('.study-heat td').count(), 8);
+    assert.equal(await tab.locator('.study-heat td.unknown').count(), 1, 'what is not valid has no colour');
+    await tab.screenshot({path: join(out, `study-${scheme}.png`), fullPage: true});
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
+await test('a bar and the list choose the workload', async () => {
+  const {tab, context, faults} = await open(studyPage);
+  await ready(tab);
+  const heat = tab.locator('.study-heat p').first();
+  await tab.getByRole('button', {name: /net 1/}).click();
+  assert.match(await heat.textContent(), /net 1/);
+  await tab.getByRole('combobox').selectOption({index: 2});
+  assert.match(await heat.textContent(), /<\/script>/, 'a hostile name is text');
+  assert.equal(await tab.locator('img').count(), 0);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+await test('a study fits a small screen, and evidence is whole', async () => {
+  const {tab, context, faults} = await open(studyPage, {viewport: {width: 390, height: 800}});
+  await ready(tab);
+  const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
+  assert.equal(await tab.locator('td .cut').count(), 0);
+  await tab.screenshot({path: join(out, 'study-narrow.png'), fullPage: true});
   assert.deepEqual(faults, []);
   await context.close();
 });

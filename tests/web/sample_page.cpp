@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "ergon/io.hpp"
 #include "ergon/report.hpp"
@@ -218,12 +219,61 @@ Answer sample_answer(std::size_t slices) {
   return answer;
 }
 
+// A study of four workloads over two settings, one of them hostile, one without an optimum.
+Answer sample_study() {
+  Answer answer{.command = "study",
+                .headline = "The best sampled points save 21.0 % energy on average.",
+                .lines = {"Baseline: the highest clock of each workload."}};
+  StudyPage study;
+  const char* algorithms[] = {"gemm", "winograd", "gemm", "fft"};
+  for (std::size_t w = 0; w < 4; ++w) {
+    StudyWorkload workload{.name = w == 2 ? names()[7].text : "net " + std::to_string(w),
+                           .gpu = "V100",
+                           .network = w < 2 ? "AlexNet" : "VGG-16",
+                           .batch = std::to_string(16 << (w % 2)),
+                           .algorithm = algorithms[w]};
+    for (const double memory : {2100e6, 3800e6}) {
+      for (const double clock : {600e6, 800e6, 1000e6, 1200e6}) {
+        const double slow = 0.5 + 0.4 * 1200e6 / clock + 0.1 * 3800e6 / memory;
+        const double power = 0.4 + 0.5 * clock / 1200e6 * clock / 1200e6 + 0.1 * memory / 3800e6;
+        workload.points.push_back({.clock_hz = clock,
+                                   .memory_clock_hz = memory,
+                                   .time_ratio = slow,
+                                   .energy_ratio = slow * power,
+                                   .power_w = 200 * power,
+                                   .valid = !(clock == 600e6 && memory == 2100e6)});
+      }
+    }
+    workload.baseline = 7;
+    if (w != 3) {
+      workload.best = 5;
+      workload.energy_saved = 0.2 + 0.01 * static_cast<double>(w);
+      workload.energy_saved_low = 0.18;
+      workload.energy_saved_high = 0.24;
+      workload.slowdown = 0.2;
+      workload.edge = w == 1 ? "low" : "";
+    }
+    study.workloads.push_back(std::move(workload));
+  }
+  Page page;
+  page.figures = {{.label = "energy saved", .value = 21, .unit = "%", .significant = 3}};
+  page.study = std::move(study);
+  answer.page = to_value(page);
+  answer.tables.push_back({.title = "What is wrong with the data",
+                           .columns = {{.title = "finding", .numeric = false},
+                                       {.title = "evidence", .numeric = false, .whole = true}},
+                           .rows = {{"edge_of_grid", std::string(160, 'e')}}});
+  return answer;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  const auto slices =
-      argc > 2 ? static_cast<std::size_t>(std::strtoull(argv[2], nullptr, 10)) : std::size_t{900};
+  const bool study = argc > 2 && std::string_view(argv[2]) == "study";
+  const auto slices = argc > 2 && !study
+                          ? static_cast<std::size_t>(std::strtoull(argv[2], nullptr, 10))
+                          : std::size_t{900};
   const Envelope envelope{
       .version = "0.0.0-sample",
       .inputs = {{.path = "traces/<rank 0>.json.gz",
@@ -241,7 +291,7 @@ int main(int argc, char** argv) {
       .command_line =
           "ergon plan rank0.json.gz rank1.json.gz --device h100 --max-slowdown 3% --export "
           "html:plan.html"};
-  const auto html = to_html(sample_answer(slices), envelope);
+  const auto html = to_html(study ? sample_study() : sample_answer(slices), envelope);
   if (!html) {
     std::fprintf(stderr, "%s\n", error_text(html.error(), false).c_str());
     return 4;

@@ -5,9 +5,13 @@ import './style/page.css';
 import './style/tables.css';
 import './style/charts.css';
 import './style/provenance.css';
+import './style/study.css';
 import {pageData} from './data';
 import {downloadCsv, downloadJson} from './download';
 import {Frontier} from './frontier';
+import {Bars} from './study/bars';
+import {Curves} from './study/curves';
+import {Heat, hasHeat} from './study/heat';
 import {startTables} from './tables';
 import {startTheme, theme, toggleTheme} from './theme';
 import {Timeline} from './timeline/view';
@@ -42,5 +46,10 @@ const page = pageData();
 mount('actions', <Actions />);
 if (page.frontier !== null) mount('frontier', <Frontier data={page.frontier} />);
 if (page.timeline !== null) mount('timeline', <Timeline data={page.timeline} />);
+if (page.study !== null) {
+  mount('study-curves', <Curves data={page.study} />);
+  mount('study-bars', <Bars data={page.study} />);
+  if (hasHeat(page.study)) mount('study-heat', <Heat data={page.study} />);
+}
 startTables();
 document.documentElement.dataset.ready = 'yes';

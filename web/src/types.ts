@@ -70,6 +70,42 @@ export interface KernelData {
   origin: string;
 }
 
+/** Clock, memory clock, power limit, parameter, time and energy against the baseline, power, valid (1 or 0). */
+export type StudyPoint = [
+  number | null,
+  number | null,
+  number | null,
+  number | null,
+  number | null,
+  number | null,
+  number | null,
+  number,
+];
+
+export interface StudyWorkload {
+  name: string;
+  gpu: string;
+  network: string;
+  batch: string;
+  algorithm: string;
+  points: StudyPoint[];
+  /** Indices into points. */
+  baseline: number | null;
+  best: number | null;
+  energy_saved: number | null;
+  energy_saved_low: number | null;
+  energy_saved_high: number | null;
+  slowdown: number | null;
+  edge: string;
+}
+
+export interface StudyData {
+  parameter: string;
+  clocks_are_offsets: boolean;
+  left_out: number;
+  workloads: StudyWorkload[];
+}
+
 export interface PageData {
   schema: 'ergon.page/1';
   figures: Figure[];
@@ -80,4 +116,5 @@ export interface PageData {
   kernels_left_out: number;
   kernels_of: string;
   coverage: {title: string; base: string; parts: [string, number][]; note: string}[];
+  study: StudyData | null;
 }

@@ -106,6 +106,40 @@ struct CoverageBar {
   std::string note = {};
 };
 
+/// A setting of a workload, against its baseline.
+struct StudyPoint {
+  std::optional<double> clock_hz = {};  ///< or its offset
+  std::optional<double> memory_clock_hz = {};
+  std::optional<double> power_limit_w = {};
+  std::optional<double> parameter = {};
+  std::optional<double> time_ratio = {};
+  std::optional<double> energy_ratio = {};
+  std::optional<double> power_w = {};
+  bool valid = true;
+};
+struct StudyWorkload {
+  std::string name = {};
+  std::string gpu = {};
+  std::string network = {};
+  std::string batch = {};
+  std::string algorithm = {};
+  std::vector<StudyPoint> points = {};
+  std::optional<std::size_t> baseline = {};
+  std::optional<std::size_t> best = {};
+  std::optional<double> energy_saved = {};
+  std::optional<double> energy_saved_low = {};  ///< ends of the 95 % interval
+  std::optional<double> energy_saved_high = {};
+  std::optional<double> slowdown = {};
+  std::string edge = {};  ///< "low", "high" or empty
+};
+/// Workloads over settings: curves, bars, heat maps.
+struct StudyPage {
+  std::vector<StudyWorkload> workloads = {};
+  std::string parameter = {};  ///< what StudyPoint::parameter is
+  bool clocks_are_offsets = false;
+  std::size_t left_out = 0;  ///< workloads that are not on the page
+};
+
 struct Page {
   std::vector<Figure> figures = {};
   std::optional<Timeline> timeline = {};
@@ -114,6 +148,7 @@ struct Page {
   std::vector<KernelRow> kernels = {};
   std::string kernels_of = {};  ///< the part of the trace that they are of; empty: all of it
   std::vector<CoverageBar> coverage = {};
+  std::optional<StudyPage> study = {};
 };
 
 struct PageLimits {
