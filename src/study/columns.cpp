@@ -112,7 +112,7 @@ Sense clock_sense(const Words& words) {
                                  "applied", "app", "setting"});
   const bool got = has(words, {"achieved", "avg", "average", "mean", "actual", "current",
                                "measured", "real", "pclk", "mclk", "observed"});
-  if (has(words, {"target", "set", "requested", "asked"})) s.score += 2;
+  if (has(words, {"target", "set", "requested", "asked"})) s.score += 2;  // kAskedScore
   if (has(words, {"core", "sm", "graphics", "gpu", "gr"})) s.score += 0.5;
   if (has(words, {"video", "shader", "cpu", "host"})) s.score -= 2;
   if (asked) {
@@ -242,7 +242,7 @@ Sense sense_of(std::string_view name) {
   if (has(words, {"limit", "cap", "powerlimit", "powercap", "capping"}) &&
       !has(words, {"min", "max", "default"}) &&
       (has(words, {"power", "pwr", "w", "watts", "powerlimit", "powercap"}) || words.size() == 1)) {
-    Sense s = plain(Role::kPowerLimit);
+    Sense s = plain(Role::kPowerLimit, has(words, {"asked", "set", "requested", "target"}) ? 2 : 1);
     s.unit = last_unit(words, Dim::kPower);
     return s;
   }

@@ -1,657 +1,295 @@
-// Tables with a header: columns take roles, rows become samples.
+// Tables with a header: columns take roles.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
-#include "names.hpp"
-#include "reading.hpp"
+#include "table_reader.hpp"
 
 namespace ergon::study {
-namespace {
 
-struct ColumnInfo {
-  Sense sense;
-  std::size_t index = 0;
-  std::size_t filled = 0;
-  std::size_t numbers = 0;
-  std::set<std::string> values;
-  std::string cell_unit;
-  [[nodiscard]] bool numeric() const { return numbers > 0 && numbers * 10 >= filled * 9; }
-};
-
-std::optional<bool> truth_of(std::string_view cell) {
-  const std::string w = lower(trimmed(cell));
-  if (w == "true" || w == "1" || w == "yes" || w == "active" || w == "valid" || w == "ok")
-    return true;
-  if (w == "false" || w == "0" || w == "no" || w == "not active" || w == "invalid") return false;
+Status TableReader::run() {
+  look_at_columns();
+  ERGON_TRY_STATUS(apply_mapping());
+  ERGON_TRY_STATUS(choose());
+  choose_keys();
+  make_samples();
   return {};
 }
 
-// Bits of the clocks' event reasons that mean a lower clock than asked: power cap, slowdowns,
-// thermal, power brake.
-std::string throttle_words(std::string_view cell) {
-  std::string out;
-  std::set<unsigned long long> seen;
-  std::string text(cell);
-  for (std::size_t at = 0; (at = text.find("0x", at)) != std::string::npos; ++at) {
-    unsigned long long mask = 0;
-    for (std::size_t i = at + 2; i < text.size() && i < at + 18; ++i) {
-      const char c = text[i];
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-      if (digit < 0) break;
-      mask = mask * 16 + static_cast<unsigned long long>(digit);
+void TableReader::look_at_columns() {
+  for (std::size_t c = 0; c < t_.header.size(); ++c) {
+    ColumnInfo info{.sense = sense_of(t_.header[c]), .index = c, .values = {}, .cell_unit = {}};
+    for (const auto& row : t_.rows) {
+      if (is_missing(row[c])) continue;
+      ++info.filled;
+      if (number_of(row[c], &info.cell_unit)) ++info.numbers;
+      if (info.values.size() <= 4096) info.values.insert(row[c]);
     }
-    seen.insert(mask);
+    columns_.push_back(std::move(info));
   }
-  unsigned long long all = 0;
-  for (const auto mask : seen) all |= mask;
-  const auto add = [&](unsigned long long bit, const char* what) {
-    if ((all & bit) != 0) out += (out.empty() ? "" : ", ") + std::string(what);
-  };
-  add(0x4, "software power cap");
-  add(0x8, "hardware slowdown");
-  add(0x20, "software thermal slowdown");
-  add(0x40, "hardware thermal slowdown");
-  add(0x80, "power brake");
+}
+
+ColumnInfo* TableReader::named(std::string_view name) {
+  for (auto& c : columns_) {
+    if (lower(trimmed(t_.header[c.index])) == lower(trimmed(name))) return &c;
+  }
+  if (const Maybe n = number_of(name); n && *n >= 1 && *n <= static_cast<double>(columns_.size()))
+    return &columns_[static_cast<std::size_t>(*n) - 1];
+  return nullptr;
+}
+
+Status TableReader::apply_mapping() {
+  for (const auto& [role, mapped] : r_.mapping.roles) {
+    const Role known = role_named(role);
+    if (mapped.column.empty()) {
+      if (known == Role::kWorkload) {
+        constant_workload_ = mapped.constant;
+      } else if (known == Role::kNone) {
+        constants_[role] = mapped.constant;
+      } else {
+        return fail(Errc::kInvalidArgument, "--map: '" + role + "' needs a column, not a constant",
+                    "constants are for workload, gpu and factors");
+      }
+      continue;
+    }
+    ColumnInfo* c = named(mapped.column);
+    if (c == nullptr) {
+      return fail(Errc::kInvalidArgument,
+                  r_.source.path + " has no column '" + mapped.column + "' (--map)",
+                  "its columns are: " + header_text());
+    }
+    Sense s;
+    s.role = known == Role::kNone ? Role::kFactor : known;
+    s.factor = role;
+    s.score = 100;
+    s.unit = unit_of(mapped.unit);
+    if (!mapped.unit.empty() && s.unit.dim == Dim::kNone) {
+      return fail(Errc::kInvalidArgument, "--map: '" + mapped.unit + "' is no unit",
+                  "units are s, ms, us, W, mW, J, mJ, kJ, Wh, kWh, Hz, MHz, GHz and so on");
+    }
+    c->sense = s;
+    if (known == Role::kClock) clock_base_ = mapped.offset_from;
+    if (known == Role::kMemoryClock) memory_base_ = mapped.offset_from;
+  }
+  return {};
+}
+
+std::string TableReader::header_text() const {
+  std::string out;
+  for (std::size_t i = 0; i < t_.header.size() && i < 30; ++i)
+    out += (i > 0 ? ", " : "") + t_.header[i];
   return out;
 }
 
-class TableReader {
- public:
-  TableReader(const Reading& reading, const RawTable& table) : r_(reading), t_(table) {}
-
-  Status run() {
-    look_at_columns();
-    ERGON_TRY_STATUS(apply_mapping());
-    ERGON_TRY_STATUS(choose());
-    choose_keys();
-    make_samples();
-    return {};
-  }
-
- private:
-  const std::string& cell(std::size_t row, std::size_t column) const {
-    return t_.rows[row][column];
-  }
-  [[nodiscard]] Maybe value(std::size_t row, const ColumnInfo* c) const {
-    return c == nullptr ? Maybe{} : number_of(cell(row, c->index));
-  }
-
-  void look_at_columns() {
-    for (std::size_t c = 0; c < t_.header.size(); ++c) {
-      ColumnInfo info{.sense = sense_of(t_.header[c]), .index = c, .values = {}, .cell_unit = {}};
-      for (const auto& row : t_.rows) {
-        if (is_missing(row[c])) continue;
-        ++info.filled;
-        if (number_of(row[c], &info.cell_unit)) ++info.numbers;
-        if (info.values.size() <= 4096) info.values.insert(row[c]);
-      }
-      columns_.push_back(std::move(info));
-    }
-  }
-
-  [[nodiscard]] ColumnInfo* named(std::string_view name) {
-    for (auto& c : columns_) {
-      if (lower(trimmed(t_.header[c.index])) == lower(trimmed(name))) return &c;
-    }
-    if (const Maybe n = number_of(name); n && *n >= 1 && *n <= static_cast<double>(columns_.size()))
-      return &columns_[static_cast<std::size_t>(*n) - 1];
-    return nullptr;
-  }
-
-  Status apply_mapping() {
-    for (const auto& [role, mapped] : r_.mapping.roles) {
-      const Role known = role_named(role);
-      if (mapped.column.empty()) {
-        if (known == Role::kWorkload) {
-          constant_workload_ = mapped.constant;
-        } else if (known == Role::kNone) {
-          constants_[role] = mapped.constant;
-        } else {
-          return fail(Errc::kInvalidArgument,
-                      "--map: '" + role + "' needs a column, not a constant",
-                      "constants are for workload, gpu and factors");
-        }
-        continue;
-      }
-      ColumnInfo* c = named(mapped.column);
-      if (c == nullptr) {
-        return fail(Errc::kInvalidArgument,
-                    r_.source.path + " has no column '" + mapped.column + "' (--map)",
-                    "its columns are: " + header_text());
-      }
-      Sense s;
-      s.role = known == Role::kNone ? Role::kFactor : known;
-      s.factor = role;
-      s.score = 100;
-      s.unit = unit_of(mapped.unit);
-      if (!mapped.unit.empty() && s.unit.dim == Dim::kNone) {
-        return fail(Errc::kInvalidArgument, "--map: '" + mapped.unit + "' is no unit",
-                    "units are s, ms, us, W, mW, J, mJ, kJ, Wh, kWh, Hz, MHz, GHz and so on");
-      }
-      c->sense = s;
-      if (known == Role::kClock) clock_base_ = mapped.offset_from;
-      if (known == Role::kMemoryClock) memory_base_ = mapped.offset_from;
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::string header_text() const {
-    std::string out;
-    for (std::size_t i = 0; i < t_.header.size() && i < 30; ++i)
-      out += (i > 0 ? ", " : "") + t_.header[i];
-    return out;
-  }
-
-  const ColumnInfo* best(Role role, bool needs_numbers = true) const {
-    const ColumnInfo* found = nullptr;
-    for (const auto& c : columns_) {
-      if (c.sense.role != role || (needs_numbers ? !c.numeric() : c.filled == 0)) continue;
-      if (found == nullptr || c.sense.score > found->sense.score) found = &c;
-    }
-    return found;
-  }
-
-  // Of several columns of time the one that agrees with the work done or with energy over power.
-  void choose_time() {
-    time_ = best(Role::kTime);
-    if (time_ == nullptr || time_->sense.score >= 100) return;
-    double least = 0;
-    const ColumnInfo* steadiest = nullptr;
-    for (const auto& c : columns_) {
-      if (c.sense.role != Role::kTime || !c.numeric()) continue;
-      double sum = 0;
-      double squares = 0;
-      std::size_t n = 0;
-      for (std::size_t i = 0; i < t_.rows.size(); ++i) {
-        const Maybe t = value(i, &c);
-        const Maybe e = value(i, energy_);
-        const Maybe p = value(i, power_);
-        const Maybe r = value(i, rate_);
-        double constant = 0;
-        if (t && *t > 0 && e && p && *p > 0 && *e > 0) {
-          constant = *e / (*p * *t);
-        } else if (t && *t > 0 && r && *r > 0 && energy_ == nullptr) {
-          constant = *r * *t;
-        } else {
-          continue;
-        }
-        sum += std::log(constant);
-        squares += std::log(constant) * std::log(constant);
-        ++n;
-      }
-      if (n < 3) continue;
-      const double mean = sum / static_cast<double>(n);
-      const double spread =
-          std::sqrt(std::max(0.0, squares / static_cast<double>(n) - mean * mean));
-      if (steadiest == nullptr || spread < least - 1e-6) {
-        steadiest = &c;
-        least = spread;
-      }
-    }
-    if (steadiest != nullptr && steadiest != time_ && least < 0.02) {
-      time_ = steadiest;
-      r_.note("column_by_evidence",
-              "time is taken from '" + t_.header[time_->index] +
-                  "': with it the work done (or energy over power) is the same in every row");
-    }
-  }
-
-  Status choose() {
-    clock_ = best(Role::kClock);
-    memory_ = best(Role::kMemoryClock);
-    limit_ = best(Role::kPowerLimit);
-    achieved_ = best(Role::kAchieved);
-    if (clock_ == nullptr && achieved_ != nullptr) std::swap(clock_, achieved_);
-    if (clock_ == nullptr) clock_ = best(Role::kAchievedHigh);
-    power_ = best(Role::kPower);
-    energy_ = best(Role::kEnergy);
-    rate_ = best(Role::kRate);
-    check_ = best(Role::kCheck);
-    setting_text_ = best(Role::kSetting, false);
-    // "energy per token" belongs to "tokens per second".
-    if (energy_ != nullptr && !energy_->sense.per.empty()) {
-      for (const auto& e : columns_) {
-        for (const auto& r : columns_) {
-          if (e.sense.role != Role::kEnergy || r.sense.role != Role::kRate || !r.numeric())
-            continue;
-          if (!e.sense.per.empty() && r.sense.counts.starts_with(e.sense.per)) {
-            energy_ = &e;
-            rate_ = &r;
-          }
-        }
-      }
-      if (rate_ != nullptr && rate_->sense.counts.starts_with(energy_->sense.per))
-        unit_of_work_ = energy_->sense.per;
-    }
-    choose_time();
-    if (!unit_of_work_.empty()) time_ = nullptr;
-    if (time_ != nullptr && !time_->sense.per.empty()) unit_of_work_ = time_->sense.per;
-    const bool clocks = clock_ != nullptr || memory_ != nullptr || limit_ != nullptr;
-    if (!clocks && setting_text_ != nullptr) {
-      for (const auto& row : t_.rows) {
-        if (setting_in_text(row[setting_text_->index]).any()) named_settings_ = true;
-      }
-    }
-    if (!clocks && !named_settings_) {
-      file_setting_ = setting_in(stem_of(r_.source.path));
-      if (!file_setting_.any()) {
-        parameter_ = best_factor("batch");
-        if (parameter_ == nullptr) return refuse("no column of clocks, power limits or batches");
-        r_.data.parameter_name = "batch";
-      }
-    }
-    if (time_ == nullptr && rate_ == nullptr && power_ == nullptr && energy_ == nullptr &&
-        check_ == nullptr)
-      return refuse("no column of time, power, energy or throughput");
-    return {};
-  }
-
-  [[nodiscard]] Status refuse(const std::string& what) const {
-    return fail(Errc::kMalformedInput,
-                r_.source.path + " is no DVFS data that is recognised: " + what,
-                "say which column is which: --map 'clock=COLUMN:MHz,time=COLUMN:s,power=COLUMN:W'; "
-                "its columns are: " +
-                    header_text());
-  }
-
-  const ColumnInfo* best_factor(std::string_view name) const {
-    const ColumnInfo* found = nullptr;
-    for (const auto& c : columns_) {
-      if (c.sense.role != Role::kFactor || c.sense.factor != name || c.filled == 0) continue;
-      if (found == nullptr || c.sense.score > found->sense.score) found = &c;
-    }
-    return found;
-  }
-
-  [[nodiscard]] bool whole_numbers(const ColumnInfo& c) const {
-    return std::ranges::all_of(c.values, [](const auto& v) {
-      const Maybe n = number_of(v);
-      return n && *n == std::floor(*n);
-    });
-  }
-
-  // Which columns tell workloads apart.
-  void choose_keys() {
-    std::set<std::string> taken;
-    for (const auto& c : columns_) {
-      const Sense& s = c.sense;
-      if (c.filled == 0 || &c == parameter_) continue;
-      if (s.role == Role::kWorkload || s.role == Role::kArgument) {
-        if (s.role == Role::kWorkload && c.numeric() && c.values.size() > 1 && !whole_numbers(c))
-          continue;
-        keys_.push_back(&c);
-      } else if (s.role == Role::kFactor) {
-        if (parameter_ != nullptr && s.factor == "batch") continue;
-        if (c.numeric() && !whole_numbers(c)) continue;
-        if (best_factor(s.factor) != &c || !taken.insert(s.factor).second) continue;
-        keys_.push_back(&c);
-      }
-    }
-    drop_needless();
-    split_duplicates();
-  }
-
-  [[nodiscard]] std::string key_of(std::size_t row, const std::vector<const ColumnInfo*>& keys,
-                                   bool with_setting) const {
-    std::string out;
-    for (const auto* k : keys) out += cell(row, k->index) + '\x1f';
-    if (with_setting) {
-      for (const auto* k : {clock_, memory_, limit_, parameter_, setting_text_}) {
-        if (k != nullptr) out += cell(row, k->index) + '\x1f';
-      }
-    }
-    return out;
-  }
-  [[nodiscard]] std::size_t distinct(const std::vector<const ColumnInfo*>& keys,
-                                     bool with_setting) const {
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < t_.rows.size(); ++i) seen.insert(key_of(i, keys, with_setting));
-    return seen.size();
-  }
-
-  // Kernels and arguments that tell nothing apart stay out of names.
-  void drop_needless() {
-    for (std::size_t i = keys_.size(); i-- > 0;) {
-      const Role role = keys_[i]->sense.role;
-      const bool sized =
-          role == Role::kFactor && keys_[i]->numeric() && keys_[i]->sense.factor != "batch";
-      if ((role == Role::kFactor && !sized) || keys_.size() == 1) continue;
-      if (role == Role::kWorkload && keys_[i]->sense.score >= 2.5) continue;
-      auto fewer = keys_;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (distinct(fewer, false) == distinct(keys_, false) && keys_[i]->values.size() > 1)
-        keys_ = std::move(fewer);
-    }
-  }
-
-  // Several rows of one workload and setting may be repeats, or a column that nobody named tells
-  // them apart: then each of its values comes with the same settings.
-  void split_duplicates() {
-    if (best(Role::kRun, false) != nullptr) return;
-    const std::size_t have = distinct(keys_, true);
-    if (have == 0 || have == t_.rows.size()) return;
-    for (const auto& c : columns_) {
-      const bool text = c.sense.role == Role::kNone && !c.numeric() && c.values.size() > 1;
-      if (!text || c.values.size() * 2 > t_.rows.size()) continue;
-      if (std::ranges::all_of(c.values, [](const auto& v) { return truth_of(v).has_value(); }))
-        continue;
-      auto more = keys_;
-      more.push_back(&c);
-      if (distinct(more, true) == t_.rows.size()) {
-        keys_ = std::move(more);
-        r_.note("column_by_evidence", "'" + t_.header[c.index] +
-                                          "' is taken as part of the workload: with it each "
-                                          "setting stands once");
-        return;
-      }
-    }
-  }
-
-  void make_samples();
-  void clock_scale(const ColumnInfo* c, Maybe base, double& scale, bool& offset) const;
-  void fill_validity(std::size_t row, Sample& s) const;
-  [[nodiscard]] bool kept(std::size_t row) const;
-  [[nodiscard]] std::string workload_name(std::size_t row) const;
-
-  const Reading& r_;
-  const RawTable& t_;
-  std::vector<ColumnInfo> columns_;
-  std::map<std::string, std::string> constants_;
-  std::string constant_workload_;
-  Maybe clock_base_;
-  Maybe memory_base_;
-  const ColumnInfo* clock_ = nullptr;
-  const ColumnInfo* memory_ = nullptr;
-  const ColumnInfo* limit_ = nullptr;
-  const ColumnInfo* achieved_ = nullptr;
-  const ColumnInfo* time_ = nullptr;
-  const ColumnInfo* power_ = nullptr;
-  const ColumnInfo* energy_ = nullptr;
-  const ColumnInfo* rate_ = nullptr;
-  const ColumnInfo* check_ = nullptr;
-  const ColumnInfo* parameter_ = nullptr;
-  const ColumnInfo* setting_text_ = nullptr;
-  bool named_settings_ = false;
-  NamedSetting file_setting_;
-  std::string unit_of_work_;
-  std::vector<const ColumnInfo*> keys_;
-};
-
-void TableReader::clock_scale(const ColumnInfo* c, Maybe base, double& scale, bool& offset) const {
-  scale = 1e6;
-  offset = false;
-  if (c == nullptr) return;
-  std::vector<double> values;
-  for (const auto& v : c->values) {
-    if (const Maybe n = number_of(v)) values.push_back(*n);
-  }
-  if (values.empty()) return;
-  std::ranges::sort(values);
-  const Unit of_cell = unit_of(c->cell_unit);
-  const bool said = c->sense.unit.dim == Dim::kClock || of_cell.dim == Dim::kClock;
-  const double middle = std::abs(values[values.size() / 2]);
-  if (c->sense.unit.dim == Dim::kClock) {
-    scale = c->sense.unit.scale;
-  } else if (of_cell.dim == Dim::kClock) {
-    scale = of_cell.scale;
-  } else if (middle > 2e7) {
-    scale = 1;
-  } else if (middle > 5e4) {
-    scale = 1e3;
-  } else if (middle > 0 && middle < 6 && values.back() < 6) {
-    scale = 1e9;
-  }
-  const bool only_default = values.front() == -1 && (values.size() == 1 || values[1] > 50);
-  const double most = std::max(std::abs(values.front()), std::abs(values.back()));
-  const bool negative = values.front() < 0 && !only_default;
-  if (negative || base || (values.size() > 1 && values.front() == 0 && most * scale < 1.5e9)) {
-    offset = !base;
-    if (offset) {
-      r_.finding("offsets_not_clocks", t_.header[c->index],
-                 "values from " + figure_text(values.front()) + " to " +
-                     figure_text(values.back()) +
-                     " are offsets from a default clock that the data doesn't name");
-    }
-  } else if (!said) {
-    r_.note("unit_assumed", "'" + t_.header[c->index] + "' has no unit: read as " +
-                                (scale == 1e6   ? "MHz"
-                                 : scale == 1e3 ? "kHz"
-                                 : scale == 1   ? "Hz"
-                                                : "GHz"));
-  }
-}
-
-bool TableReader::kept(std::size_t row) const {
-  for (const auto& f : r_.filters) {
-    bool known = false;
-    for (std::size_t c = 0; c < t_.header.size(); ++c) {
-      if (lower(trimmed(t_.header[c])) != lower(f.column)) continue;
-      known = true;
-      const std::string& text = cell(row, c);
-      if (f.part ? text.find(f.value) == std::string::npos : trimmed(text) != f.value) return false;
-    }
-    if (!known) continue;
-  }
-  return true;
-}
-
-void TableReader::fill_validity(std::size_t row, Sample& s) const {
-  const auto bad = [&](std::string why) {
-    s.good = false;
-    s.why_bad += (s.why_bad.empty() ? "" : "; ") + std::move(why);
-  };
+const ColumnInfo* TableReader::best(Role role, bool needs_numbers) const {
+  const ColumnInfo* found = nullptr;
   for (const auto& c : columns_) {
-    const std::string& text = cell(row, c.index);
-    if (c.sense.role == Role::kGood) {
-      if (const auto ok = truth_of(text)) {
-        if (*ok && !s.good) s.good = true;
-        if (!*ok) bad("'" + t_.header[c.index] + "' says no");
-      }
-    } else if (c.sense.role == Role::kThrottle) {
-      const std::string words = throttle_words(text);
-      if (!words.empty()) {
-        bad("throttled: " + words);
-      } else if (truth_of(text) == true && text.find("0x") == std::string::npos &&
-                 c.values.size() <= 2) {
-        bad("throttled");
-      }
-    } else if (c.sense.role == Role::kReason && !is_missing(text) && s.good == false) {
-      s.why_bad = text;
-    }
+    if (c.sense.role != role || (needs_numbers ? !c.numeric() : c.filled == 0)) continue;
+    if (found == nullptr || c.sense.score > found->sense.score) found = &c;
   }
+  return found;
 }
 
-std::string TableReader::workload_name(std::size_t row) const {
-  std::string out;
-  std::string constant;
-  for (const auto* k : keys_) {
-    if (is_missing(cell(row, k->index))) continue;
-    if (k->sense.role == Role::kFactor && k->sense.factor == "gpu") continue;
-    const std::string text = k->sense.role == Role::kArgument ? short_argument(cell(row, k->index))
-                                                              : cell(row, k->index);
-    // A bare number says nothing: "num_gpus=4".
-    const bool bare = k->sense.role == Role::kFactor && k->numeric() && k->sense.factor != "batch";
-    std::string& into = k->values.size() > 1 || k->filled < t_.rows.size() ? out : constant;
-    into += (into.empty() ? "" : " ") + (bare ? k->sense.factor + "=" + text : text);
+const ColumnInfo* TableReader::plain_beside(Role role, const ColumnInfo* asked) const {
+  if (asked == nullptr || asked->sense.score < 2) return nullptr;
+  const ColumnInfo* found = nullptr;
+  for (const auto& c : columns_) {
+    if (&c == asked || c.sense.role != role || !c.numeric() || c.sense.score >= 2) continue;
+    if (found == nullptr || c.sense.score > found->sense.score) found = &c;
   }
-  if (!constant_workload_.empty()) return constant_workload_ + (out.empty() ? "" : " " + out);
-  if (!out.empty()) return out;
-  if (!constant.empty()) return constant;
-  if (file_setting_.any()) return file_setting_.label;
-  return stem_of(r_.source.path);
+  return found;
 }
 
-void TableReader::make_samples() {
-  double clock_unit = 1e6;
-  double memory_unit = 1e6;
-  bool clock_offset = false;
-  bool memory_offset = false;
-  clock_scale(clock_, clock_base_, clock_unit, clock_offset);
-  clock_scale(memory_, memory_base_, memory_unit, memory_offset);
-  const auto scale_of = [](const ColumnInfo* c, Dim dim, bool& said) {
-    said = false;
-    if (c == nullptr) return 1.0;
-    const Unit cell_unit = unit_of(c->cell_unit);
-    if (c->sense.unit.dim == dim) {
-      said = true;
-      return c->sense.unit.scale;
-    }
-    if (cell_unit.dim == dim) {
-      said = true;
-      return cell_unit.scale;
-    }
-    return 1.0;
-  };
-  bool time_said = false;
-  bool power_said = false;
-  bool energy_said = false;
-  bool share_said = false;
-  const double time_unit = scale_of(time_, Dim::kTime, time_said);
-  double power_unit = scale_of(power_, Dim::kPower, power_said);
-  const double energy_unit = scale_of(energy_, Dim::kEnergy, energy_said);
-  if (power_ != nullptr && !power_said) {
-    std::vector<double> watts;
+// Of several columns of time the one that agrees with the work done or with energy over power.
+void TableReader::choose_time() {
+  time_ = best(Role::kTime);
+  if (time_ == nullptr || time_->sense.score >= 100) return;
+  double least = 0;
+  const ColumnInfo* steadiest = nullptr;
+  for (const auto& c : columns_) {
+    if (c.sense.role != Role::kTime || !c.numeric()) continue;
+    double sum = 0;
+    double squares = 0;
+    std::size_t n = 0;
     for (std::size_t i = 0; i < t_.rows.size(); ++i) {
-      if (const Maybe p = value(i, power_)) watts.push_back(*p);
+      const Maybe t = value(i, &c);
+      const Maybe e = value(i, energy_);
+      const Maybe p = value(i, power_);
+      const Maybe r = value(i, rate_);
+      double constant = 0;
+      if (t && *t > 0 && e && p && *p > 0 && *e > 0) {
+        constant = *e / (*p * *t);
+      } else if (t && *t > 0 && r && *r > 0 && energy_ == nullptr) {
+        constant = *r * *t;
+      } else {
+        continue;
+      }
+      sum += std::log(constant);
+      squares += std::log(constant) * std::log(constant);
+      ++n;
     }
-    std::ranges::sort(watts);
-    if (!watts.empty() && watts[watts.size() / 2] > 5000) {
-      power_unit = 1e-3;
-      r_.note("unit_assumed", "'" + t_.header[power_->index] +
-                                  "' has no unit and no GPU draws that many watts: read as mW");
+    if (n < 3) continue;
+    const double mean = sum / static_cast<double>(n);
+    const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(n) - mean * mean));
+    if (steadiest == nullptr || spread < least - 1e-6) {
+      steadiest = &c;
+      least = spread;
     }
   }
-  const ColumnInfo* temperature = best(Role::kTemperature);
-  const ColumnInfo* utilization = best(Role::kUtilization);
-  const ColumnInfo* run = best(Role::kRun, false);
-  const ColumnInfo* start = best(Role::kStart);
-  const ColumnInfo* counted = best(Role::kUnitName, false);
-  bool share_in_percent = false;
-  if (utilization != nullptr) {
-    share_in_percent = scale_of(utilization, Dim::kShare, share_said) < 1;
-    if (!share_in_percent) {
-      for (const auto& v : utilization->values) {
-        if (number_of(v).value_or(0) > 1.5) share_in_percent = true;
-      }
-    }
+  if (steadiest != nullptr && steadiest != time_ && least < 0.02) {
+    time_ = steadiest;
+    r_.note("column_by_evidence",
+            "time is taken from '" + t_.header[time_->index] +
+                "': with it the work done (or energy over power) is the same in every row");
   }
-  const std::string gpu_of_name = gpu_in(r_.source.path);
-  bool named_gpu = false;
-  std::uint64_t left_out = 0;
-  std::uint64_t empty = 0;
-  const std::size_t first = r_.data.samples.size();
-  std::vector<const ColumnInfo*> energies;
-  for (const auto& c : columns_) {
-    if (c.sense.role == Role::kEnergy && c.sense.index >= 0 && c.numeric()) energies.push_back(&c);
-  }
-  const auto scaled = [&](std::size_t row, const ColumnInfo* c, double unit) {
-    const Maybe v = value(row, c);
-    return v ? Maybe(*v * unit) : Maybe{};
-  };
-  const auto positive = [](Maybe v) { return v && *v > 0 ? v : Maybe{}; };
-  for (std::size_t i = 0; i < t_.rows.size(); ++i) {
-    if (!kept(i)) {
-      ++left_out;
-      continue;
-    }
-    Sample s;
-    s.file = r_.file;
-    s.line = t_.lines[i];
-    s.setting = file_setting_.setting;
-    if (named_settings_) s.setting = setting_in_text(cell(i, setting_text_->index)).setting;
-    const auto setting_clock = [&](const ColumnInfo* c, double unit, Maybe base, bool offset,
-                                   Maybe& into) {
-      if (c == nullptr) return;
-      const Maybe v = value(i, c);
-      if (!v) {
-        if (lower(cell(i, c->index)) == "default") s.setting.default_clocks = true;
-        return;
-      }
-      if (!offset && !base && *v <= 0) {
-        s.setting.default_clocks = s.setting.default_clocks || c == clock_;
-        return;
-      }
-      into = (*v + base.value_or(0)) * unit;
-    };
-    setting_clock(clock_, clock_unit, clock_base_, clock_offset, s.setting.clock_hz);
-    setting_clock(memory_, memory_unit, memory_base_, memory_offset, s.setting.memory_clock_hz);
-    s.setting.clock_is_offset = clock_offset && s.setting.clock_hz;
-    s.setting.memory_is_offset = memory_offset && s.setting.memory_clock_hz;
-    if (limit_ != nullptr) {
-      const double unit = limit_->sense.unit.dim == Dim::kPower ? limit_->sense.unit.scale : 1;
-      s.setting.power_limit_w = positive(scaled(i, limit_, unit));
-    }
-    if (parameter_ != nullptr) s.setting.parameter = value(i, parameter_);
-    s.achieved_hz = positive(scaled(i, achieved_, clock_unit));
-    s.achieved_low_hz = positive(scaled(i, best(Role::kAchievedLow), clock_unit));
-    const ColumnInfo* high = best(Role::kAchievedHigh);
-    s.achieved_high_hz = positive(scaled(i, high == clock_ ? nullptr : high, clock_unit));
-    s.memory_hz = positive(scaled(i, best(Role::kMemoryAchieved), memory_unit));
-    s.memory_low_hz = positive(scaled(i, best(Role::kMemoryLow), memory_unit));
-    s.memory_high_hz = positive(scaled(i, best(Role::kMemoryHigh), memory_unit));
-    s.time = positive(scaled(i, time_, time_unit));
-    s.power_w = positive(scaled(i, power_, power_unit));
-    if (energies.size() > 1) {
-      Maybe sum = 0.0;
-      for (const auto* e : energies) {
-        const Maybe v = scaled(i, e, energy_unit);
-        sum = sum && v ? Maybe(*sum + *v) : Maybe{};
-      }
-      s.energy = positive(sum);
-      s.gpus = static_cast<int>(energies.size());
-    } else {
-      s.energy = positive(scaled(i, energy_, energy_unit));
-    }
-    s.rate = positive(value(i, rate_));
-    s.check = positive(value(i, check_));
-    s.temperature_c = value(i, temperature);
-    s.utilization = scaled(i, utilization, share_in_percent ? 0.01 : 1);
-    s.start_s = value(i, start);
-    if (run != nullptr) s.run = cell(i, run->index);
-    s.unit_of_work = unit_of_work_;
-    if (s.unit_of_work.empty() && time_ == nullptr && rate_ != nullptr) {
-      s.unit_of_work = counted != nullptr ? cell(i, counted->index) : rate_->sense.counts;
-      if (s.unit_of_work.empty()) s.unit_of_work = "unit of " + t_.header[rate_->index];
-    }
-    fill_validity(i, s);
-    s.workload = workload_name(i);
-    for (const auto* k : keys_) {
-      if (k->sense.role == Role::kFactor && !is_missing(cell(i, k->index)))
-        s.factors[k->sense.factor] = cell(i, k->index);
-    }
-    for (const auto& [factor, text] : constants_) s.factors[factor] = text;
-    if (const auto gpu = s.factors.find("gpu"); gpu != s.factors.end()) {
-      s.gpu = gpu->second;
-    } else if (!gpu_of_name.empty()) {
-      s.gpu = gpu_of_name;
-      named_gpu = true;
-    }
-    for (const auto* k : keys_) {
-      if (k->sense.role != Role::kFactor) add_factors_in(cell(i, k->index), s.factors);
-    }
-    if (s.workload == stem_of(r_.source.path)) add_factors_in(s.workload, s.factors);
-    if (!s.time && !s.power_w && !s.energy && !s.rate && !s.check) {
-      ++empty;
-      continue;
-    }
-    r_.data.samples.push_back(std::move(s));
-  }
-  if (named_gpu) r_.note("gpu_from_name", "the GPU is taken from the name of the file");
-  if (file_setting_.any())
-    r_.note("setting_from_name", "clocks and limits are taken from the names of the files");
-  r_.skip("left_out_by_where", left_out);
-  r_.skip("rows_without_figures", empty);
-  settle_units(r_, first,
-               time_said || (time_ == nullptr && rate_ != nullptr && unit_of_work_.size()),
-               energy_said);
 }
 
-}  // namespace
+Status TableReader::choose() {
+  clock_ = best(Role::kClock);
+  memory_ = best(Role::kMemoryClock);
+  limit_ = best(Role::kPowerLimit);
+  achieved_ = best(Role::kAchieved);
+  if (clock_ == nullptr && achieved_ != nullptr) std::swap(clock_, achieved_);
+  // Beside a clock that was asked for, a plain one is what ran.
+  if (achieved_ == nullptr) achieved_ = plain_beside(Role::kClock, clock_);
+  memory_achieved_ = best(Role::kMemoryAchieved);
+  if (memory_achieved_ == nullptr) memory_achieved_ = plain_beside(Role::kMemoryClock, memory_);
+  if (clock_ == nullptr) clock_ = best(Role::kAchievedHigh);
+  power_ = best(Role::kPower);
+  energy_ = best(Role::kEnergy);
+  rate_ = best(Role::kRate);
+  check_ = best(Role::kCheck);
+  setting_text_ = best(Role::kSetting, false);
+  // "energy per token" belongs to "tokens per second".
+  if (energy_ != nullptr && !energy_->sense.per.empty()) {
+    for (const auto& e : columns_) {
+      for (const auto& r : columns_) {
+        if (e.sense.role != Role::kEnergy || r.sense.role != Role::kRate || !r.numeric()) continue;
+        if (!e.sense.per.empty() && r.sense.counts.starts_with(e.sense.per)) {
+          energy_ = &e;
+          rate_ = &r;
+        }
+      }
+    }
+    if (rate_ != nullptr && rate_->sense.counts.starts_with(energy_->sense.per))
+      unit_of_work_ = energy_->sense.per;
+  }
+  choose_time();
+  if (!unit_of_work_.empty()) time_ = nullptr;
+  if (time_ != nullptr && !time_->sense.per.empty()) unit_of_work_ = time_->sense.per;
+  const bool clocks = clock_ != nullptr || memory_ != nullptr || limit_ != nullptr;
+  if (!clocks && setting_text_ != nullptr) {
+    for (const auto& row : t_.rows) {
+      if (setting_in_text(row[setting_text_->index]).any()) named_settings_ = true;
+    }
+  }
+  if (!clocks && !named_settings_) {
+    file_setting_ = setting_in(stem_of(r_.source.path));
+    if (!file_setting_.any()) {
+      parameter_ = best_factor("batch");
+      if (parameter_ == nullptr) return refuse("no column of clocks, power limits or batches");
+      r_.data.parameter_name = "batch";
+    }
+  }
+  if (time_ == nullptr && rate_ == nullptr && power_ == nullptr && energy_ == nullptr &&
+      check_ == nullptr)
+    return refuse("no column of time, power, energy or throughput");
+  return {};
+}
+
+Status TableReader::refuse(const std::string& what) const {
+  return fail(Errc::kMalformedInput,
+              r_.source.path + " is no DVFS data that is recognised: " + what,
+              "say which column is which: --map 'clock=COLUMN:MHz,time=COLUMN:s,power=COLUMN:W'; "
+              "its columns are: " +
+                  header_text());
+}
+
+const ColumnInfo* TableReader::best_factor(std::string_view name) const {
+  const ColumnInfo* found = nullptr;
+  for (const auto& c : columns_) {
+    if (c.sense.role != Role::kFactor || c.sense.factor != name || c.filled == 0) continue;
+    if (found == nullptr || c.sense.score > found->sense.score) found = &c;
+  }
+  return found;
+}
+
+bool TableReader::whole_numbers(const ColumnInfo& c) const {
+  return std::ranges::all_of(c.values, [](const auto& v) {
+    const Maybe n = number_of(v);
+    return n && *n == std::floor(*n);
+  });
+}
+
+// Which columns tell workloads apart.
+void TableReader::choose_keys() {
+  std::set<std::string> taken;
+  for (const auto& c : columns_) {
+    const Sense& s = c.sense;
+    if (c.filled == 0 || &c == parameter_) continue;
+    if (s.role == Role::kWorkload || s.role == Role::kArgument) {
+      if (s.role == Role::kWorkload && c.numeric() && c.values.size() > 1 && !whole_numbers(c))
+        continue;
+      keys_.push_back(&c);
+    } else if (s.role == Role::kFactor) {
+      if (parameter_ != nullptr && s.factor == "batch") continue;
+      if (c.numeric() && !whole_numbers(c)) continue;
+      if (best_factor(s.factor) != &c || !taken.insert(s.factor).second) continue;
+      keys_.push_back(&c);
+    }
+  }
+  drop_needless();
+  split_duplicates();
+}
+
+std::string TableReader::key_of(std::size_t row, const std::vector<const ColumnInfo*>& keys,
+                                bool with_setting) const {
+  std::string out;
+  for (const auto* k : keys) out += cell(row, k->index) + '\x1f';
+  if (with_setting) {
+    for (const auto* k : {clock_, memory_, limit_, parameter_, setting_text_}) {
+      if (k != nullptr) out += cell(row, k->index) + '\x1f';
+    }
+  }
+  return out;
+}
+
+// Kernels and arguments that tell nothing apart stay out of names.
+void TableReader::drop_needless() {
+  for (std::size_t i = keys_.size(); i-- > 0;) {
+    const Role role = keys_[i]->sense.role;
+    const bool sized =
+        role == Role::kFactor && keys_[i]->numeric() && keys_[i]->sense.factor != "batch";
+    if ((role == Role::kFactor && !sized) || keys_.size() == 1) continue;
+    if (role == Role::kWorkload && keys_[i]->sense.score >= 2.5) continue;
+    auto fewer = keys_;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (distinct(fewer, false) == distinct(keys_, false) && keys_[i]->values.size() > 1)
+      keys_ = std::move(fewer);
+  }
+}
+
+// Several rows of one workload and setting may be repeats, or a column that nobody named tells
+// them apart: then each of its values comes with the same settings.
+void TableReader::split_duplicates() {
+  if (best(Role::kRun, false) != nullptr) return;
+  const std::size_t have = distinct(keys_, true);
+  if (have == 0 || have == t_.rows.size()) return;
+  for (const auto& c : columns_) {
+    const bool text = c.sense.role == Role::kNone && !c.numeric() && c.values.size() > 1;
+    if (!text || c.values.size() * 2 > t_.rows.size()) continue;
+    if (std::ranges::all_of(c.values, [](const auto& v) { return truth_of(v).has_value(); }))
+      continue;
+    auto more = keys_;
+    more.push_back(&c);
+    if (distinct(more, true) == t_.rows.size()) {
+      keys_ = std::move(more);
+      r_.note("column_by_evidence", "'" + t_.header[c.index] +
+                                        "' is taken as part of the workload: with it each "
+                                        "setting stands once");
+      return;
+    }
+  }
+}
 
 Status read_long_table(const Reading& reading, RawTable table) {
   if (!reading.mapping.header.empty() && table.header.empty())

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "ergon/meter.hpp"
 #include "names.hpp"
 #include "reading.hpp"
 
@@ -20,6 +21,10 @@ Status read_one(const Reading& reading) {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   if (head.empty())
     return fail(Errc::kMalformedInput, reading.source.path + " is empty", "name a file with data");
+  if (meter::RunFile::looks_like(text)) {
+    format = "run file";
+    return read_run_file(reading);
+  }
   if (text.find('\0') != std::string::npos) {
     return fail(Errc::kMalformedInput, reading.source.path + " is a binary file",
                 "study reads tables and JSON");

@@ -33,6 +33,9 @@ Status read_numbers(const Reading& reading, const RawTable& table);
 /// Objects and arrays of objects.
 Status read_json(const Reading& reading);
 
+/// A run file of `ergon measure` or `ergon sweep`; read from its path.
+Status read_run_file(const Reading& reading);
+
 /// Rows with missing figures filled in from the others, units settled by E = P t.
 void settle_units(const Reading& reading, std::size_t first_sample, bool time_unit_known,
                   bool energy_unit_known);
