@@ -93,14 +93,18 @@ Cleaned clean(const std::vector<Refresh>& raw, double tick_ns, const EnergyOptio
       }
     }
     // A reset (or a leap): what was spent since the last tick is unknown, but since a reset at
-    // least what the counter shows, if that is plausible.
+    // least what the counter shows. It fell somewhere between two ticks, so the step to the tick
+    // after it is a part only: both are bridged as one.
     Refresh zero = last;
     zero.value = 0;
     const bool from_zero = plausible(zero, r, tick_ns, options.most_power_w);
+    const bool goes_on =
+        i + 1 < raw.size() && plausible(r, raw[i + 1], tick_ns, options.most_power_w);
+    const Refresh& next = goes_on ? raw[++i] : r;
     ++out.resets;
-    const double least = from_zero ? r.value : 0;
-    offset += last.value - r.value;
-    keep(r, true, least);
+    const double least = from_zero ? next.value : next.value - r.value;
+    offset += last.value - next.value;
+    keep(next, true, least);
   }
   return out;
 }

@@ -173,6 +173,27 @@ TEST(Failures, failure_11_a_drop_is_no_terawatt) {
   EXPECT_LT(r.energy_j->value, 1600);
 }
 
+TEST(Failures, failure_11_a_reset_just_before_a_tick_does_not_swell_the_step) {
+  for (int k = 0; k < 10; ++k) {
+    Series s = run_of(300, 11);
+    const double reset = 4 + 0.013 * k;
+    const auto at = static_cast<std::size_t>(
+        std::ranges::lower_bound(s.time_ns, static_cast<Nanos>(reset * 1e9)) - s.time_ns.begin());
+    // Counted from zero since the reset, to the tick: 300 W.
+    const double base = s.energy_j[at] + 300 * 0.02 * (k % 5);
+    bool fallen = false;
+    for (std::size_t i = at; i < s.size(); ++i) {
+      fallen = fallen || s.energy_j[i] >= base;
+      s.energy_j[i] = fallen ? s.energy_j[i] - base : 0;
+    }
+    const auto r = energy_of(s);
+    ASSERT_TRUE(r.counter.energy_j) << r.counter.refused;
+    EXPECT_NEAR(r.counter.energy_j->value, 1500, 15) << k;
+    EXPECT_LE(r.counter.energy_j->low, 1500);
+    EXPECT_GE(r.counter.energy_j->high, 1500);
+  }
+}
+
 TEST(Failures, failure_12_terawatt_samples_in_prometheus_text) {
   const PowerLog log = read(
       "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 61.5\nDCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 3.69e12\n"

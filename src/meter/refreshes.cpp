@@ -21,7 +21,7 @@ std::vector<double> steps_of(const std::vector<Refresh>& all) {
 
 // Renewals that gave the same value again leave multiples of the period; the shortest group that
 // holds a quarter of the distances is the period itself.
-double single_period(std::vector<double> steps) {
+double single_period(const std::vector<double>& steps) {
   double period = median_of(steps);
   for (int round = 0; round < 8; ++round) {
     std::vector<double> shorter;

@@ -101,6 +101,17 @@ TEST(Sensor, TheAveragingWindowIsFoundAgainstAMeterInAnotherTimeZone) {
   }
 }
 
+TEST(Sensor, PublishedFiguresByName) {
+  EXPECT_EQ(published_sensor("NVIDIA A100-SXM4-40GB")->averaging_window, Seconds(0.025));
+  EXPECT_EQ(published_sensor("Tesla V100-PCIE-32GB")->update_period, Seconds(0.02));
+  EXPECT_EQ(published_sensor("NVIDIA H100 80GB HBM3", true)->averaging_window, Seconds(1));
+  EXPECT_EQ(published_sensor("NVIDIA GH200 480GB")->averaging_window, Seconds(0.02));
+  EXPECT_EQ(published_sensor("NVIDIA GeForce RTX 4090")->averaging_window, Seconds(0.1));
+  EXPECT_EQ(published_sensor("NVIDIA L4")->averaging_window, Seconds(0.1));
+  EXPECT_FALSE(published_sensor("NVIDIA A100-SXM4-40GB", true));
+  EXPECT_FALSE(published_sensor("AMD Instinct MI300X"));
+}
+
 TEST(Sensor, AMeterOfAnotherDayIsRefused) {
   const Series s = play({{{0, 80}}}, 20, {}, 6);
   Reference meter;

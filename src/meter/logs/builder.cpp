@@ -125,7 +125,7 @@ void Builder::set_time(const Stamp& stamp) {
   times_.ns.back() = stamp.ns;
 }
 
-void Builder::defect(std::uint64_t line, std::string kind, std::string detail) {
+void Builder::defect(std::uint64_t line, std::string kind, const std::string& detail) {
   auto& count = defect_counts_[kind];
   if (++count > PowerLog::kMostDefects) return;
   defects_.push_back({line, std::move(kind), io::valid_utf8(detail), {}});

@@ -45,7 +45,7 @@ class Builder {
   void set_time(const Stamp& stamp);
   [[nodiscard]] std::size_t rows() const { return lines_.size(); }
 
-  void defect(std::uint64_t line, std::string kind, std::string detail = {});
+  void defect(std::uint64_t line, std::string kind, const std::string& detail = {});
   void skip(const std::string& reason, std::uint64_t count = 1) { skipped_[reason] += count; }
   void note(std::string text);
   /// "nvidia-smi csv": the first reader that gave a row names the format, further ones are added.

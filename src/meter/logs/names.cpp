@@ -298,8 +298,7 @@ Field power_field(const Words& words, const std::string& key) {
                      "power_limit_current", "management_limit", "powercap", "gpu_power_cap"});
     const bool enforced = one_of(key, {"enforced_power_limit"});
     if (plain || enforced) return value("power_limit_w", plain ? 5 : 4, "enforced_power_limit_w");
-    std::string stem = key;
-    return value(with_suffix(stem, "w"), 0);
+    return value(with_suffix(key, "w"), 0);
   }
   std::vector<std::string> rail;
   for (const auto& w : words.list) {

@@ -68,13 +68,15 @@ class KeyValue final : public Reader {
     } else {
       const std::size_t first = rest.find_first_of(" ,");
       if (first != std::string_view::npos) {
-        if ((stamp = wall_time(rest.substr(0, first)))) rest = trim(rest.substr(first + 1));
+        stamp = wall_time(rest.substr(0, first));
+        if (stamp) rest = trim(rest.substr(first + 1));
       }
       if (!stamp && rest.size() > 19) {
         std::size_t second =
             first == std::string_view::npos ? first : rest.find_first_of(" ,", first + 1);
-        if (second != std::string_view::npos && (stamp = wall_time(rest.substr(0, second)))) {
-          rest = trim(rest.substr(second + 1));
+        if (second != std::string_view::npos) {
+          stamp = wall_time(rest.substr(0, second));
+          if (stamp) rest = trim(rest.substr(second + 1));
         }
       }
     }
@@ -96,7 +98,7 @@ class KeyValue final : public Reader {
           end = std::min(end, static_cast<std::size_t>(rest.find_first_of(" ,;|")));
         }
       } else {
-        end = std::min(end, rest.find_first_of(" "));
+        end = std::min(end, rest.find(' '));
       }
       if (end == std::string_view::npos) end = rest.size();
       const std::string_view value = trim(rest.substr(0, end));
@@ -188,7 +190,7 @@ class BlankTable final : public Reader {
         words_, [](std::string_view w) { return w.starts_with("power/energy-"); });
     if (event == words_.end() || event - words_.begin() < 2) return false;
     const std::size_t at = static_cast<std::size_t>(event - words_.begin());
-    std::string value(words_[csv ? at - 2 : at - 2]);
+    std::string value(words_[at - 2]);
     std::erase(value, ',');
     const auto joules = number_of(value);
     const std::string_view domain = event->substr(13);

@@ -312,7 +312,7 @@ class Banner final : public Reader {
     if (line.find("NVIDIA-SMI") != std::string_view::npos) processes_ = false;
     if (processes_) return;
     // "|   0  Tesla V100-PCIE...  On   | 00000000:58:00.0 Off |                    0 |"
-    if (line.find(":") != std::string_view::npos && line.find("Bus-Id") == std::string_view::npos &&
+    if (line.find(':') != std::string_view::npos && line.find("Bus-Id") == std::string_view::npos &&
         line.find("Version") == std::string_view::npos &&
         line.find("Pwr:") == std::string_view::npos) {
       const std::string_view first = trim(line.substr(1));

@@ -67,6 +67,7 @@ std::string to_csv(const PowerLog& log) {
     for (const auto& w : log.columns[k].dictionary) words[k].push_back(io::csv_field(w));
   }
   std::vector<std::string> gpus;
+  gpus.reserve(log.gpus.size());
   for (const auto& g : log.gpus) gpus.push_back(io::csv_field(g));
   for (std::size_t i = 0; i < log.rows(); ++i) {
     if (timed) {
@@ -174,6 +175,7 @@ Result<PowerLog> join_logs(std::vector<PowerLog> logs, const std::vector<std::st
     return s;
   };
   std::vector<Span> spans;
+  spans.reserve(logs.size());
   for (const PowerLog& l : logs) spans.push_back(span_of(l));
   const auto clashes = [&](std::size_t a, const std::string& id) {
     for (std::size_t b = 0; b < logs.size(); ++b) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ergon/meter/series.hpp"
@@ -35,6 +36,17 @@ struct Period {
 };
 std::optional<Period> refresh_period(const std::vector<Nanos>& time_ns,
                                      const std::vector<double>& column);
+
+/// What was published about the power sensor of an architecture: Yang, Adamek and Armour, SC'24
+/// (doi 10.1109/SC41406.2024.00028), table of update period and averaging window.
+struct PublishedSensor {
+  const char* architecture;  ///< "A100, H100 (instantaneous)", ...
+  Seconds update_period;
+  Seconds averaging_window;
+};
+/// By the product's name ("NVIDIA A100-SXM4-80GB"), for the instantaneous reading or, with
+/// `averaged`, for NVML's average. nullopt where nothing is published.
+std::optional<PublishedSensor> published_sensor(std::string_view gpu_name, bool averaged = false);
 
 /// Power by an external meter on the same clock as the series.
 struct Reference {
