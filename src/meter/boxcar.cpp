@@ -45,7 +45,7 @@ class Cumulative {
   std::vector<double> sum_;
 };
 
-struct Line {
+struct Regression {
   double gain = 0;
   double offset = 0;
   double mse = 0;
@@ -53,8 +53,8 @@ struct Line {
 };
 
 // Least squares of sensor = gain * reference + offset over the renewals that the reference covers.
-std::optional<Line> regress(const std::vector<Renewal>& renewals, const Cumulative& reference,
-                            double window_s, double shift_s) {
+std::optional<Regression> regress(const std::vector<Renewal>& renewals, const Cumulative& reference,
+                                  double window_s, double shift_s) {
   double n = 0;
   double sx = 0;
   double sy = 0;
@@ -77,7 +77,7 @@ std::optional<Line> regress(const std::vector<Renewal>& renewals, const Cumulati
   const double vy = syy / n - sy / n * (sy / n);
   const double cov = sxy / n - sx / n * (sy / n);
   if (vx <= 0) return std::nullopt;
-  Line line;
+  Regression line;
   line.gain = cov / vx;
   line.offset = sy / n - line.gain * sx / n;
   line.mse = std::max(0.0, vy - line.gain * cov);
@@ -86,7 +86,7 @@ std::optional<Line> regress(const std::vector<Renewal>& renewals, const Cumulati
 }
 
 struct Best {
-  Line line;
+  Regression line;
   double window_s = 0;
   double shift_s = 0;
   bool found = false;

@@ -7,14 +7,14 @@
 namespace ergon::meter {
 namespace {
 
-std::optional<Estimate> estimate(const Statement& s, int column) {
+std::optional<Estimate> read_estimate(const Statement& s, int column) {
   const auto value = s.maybe_number(column);
   if (!value) return std::nullopt;
   return Estimate{*value, s.maybe_number(column + 1).value_or(*value),
                   s.maybe_number(column + 2).value_or(*value), Origin::kMeasured};
 }
 
-std::optional<std::uint64_t> bits(const Statement& s, int column) {
+std::optional<std::uint64_t> read_bits(const Statement& s, int column) {
   const auto value = s.maybe_integer(column);
   if (!value) return std::nullopt;
   return static_cast<std::uint64_t>(*value);
@@ -148,8 +148,8 @@ Result<std::vector<StoredRun>> RunFile::runs() const {
         if (found == place.end()) return;
         StoredEnergy e;
         e.device = s.text(1);
-        e.energy_j = estimate(s, 2);
-        e.energy_above_idle_j = estimate(s, 5);
+        e.energy_j = read_estimate(s, 2);
+        e.energy_above_idle_j = read_estimate(s, 5);
         e.energy_counter_j = s.maybe_number(8);
         e.energy_trapezoid_j = s.maybe_number(9);
         e.why_unknown = s.text(10);
@@ -159,7 +159,7 @@ Result<std::vector<StoredRun>> RunFile::runs() const {
         e.memory_clock_hz = s.maybe_number(14);
         e.temperature_c = s.maybe_number(15);
         e.throttled = maybe_bool(s, 16);
-        e.throttle_bits = bits(s, 17);
+        e.throttle_bits = read_bits(s, 17);
         out[found->second].energies.push_back(std::move(e));
       }));
   ERGON_TRY_STATUS(each(impl_->database, "SELECT run, name, value FROM figures ORDER BY run, name",
@@ -182,7 +182,7 @@ Result<std::vector<StoredRegion>> RunFile::regions() const {
                           r.device = s.text(1);
                           r.name = s.text(2);
                           r.window = {s.integer(3), s.integer(4)};
-                          r.energy_j = estimate(s, 5);
+                          r.energy_j = read_estimate(s, 5);
                           r.why_unknown = s.text(8);
                           out.push_back(std::move(r));
                         }));
@@ -209,7 +209,7 @@ Result<Series> RunFile::samples(const std::string& device, std::optional<Window>
     out.time_ns.push_back(s.integer(0));
     int column = 1;
     for (auto* values : columns) values->push_back(s.number(column++));
-    out.throttle.push_back(bits(s, column));
+    out.throttle.push_back(read_bits(s, column));
   }
   // A column that was never read is no column.
   for (auto* values : columns) {

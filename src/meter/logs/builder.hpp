@@ -71,6 +71,7 @@ class Builder {
   };
   void pad();
   void lanes();
+  void same_gpus();
   void unwrap();
   void check_times(PowerLog& log);
   void check_values(PowerLog& log);

@@ -6,56 +6,57 @@
 namespace ergon::meter::logs {
 namespace {
 
-struct Known {
+struct Message {
   std::string_view part;  ///< lower case
   std::string_view reason;
   std::string_view hint;
 };
 
-constexpr std::array kKnown = {
-    Known{"driver/library version mismatch",
-          "NVML could not be initialized: driver/library version mismatch",
-          "the kernel module and the user library are of different driver versions: reload the "
-          "module "
-          "or reboot, then log again"},
-    Known{"couldn't communicate with the nvidia driver",
-          "nvidia-smi could not communicate with the NVIDIA driver",
-          "load the nvidia kernel module (or install the driver), then log again"},
-    Known{"insufficient permissions", "NVML refused: insufficient permissions",
-          "log again with the rights it asks for"},
-    Known{"no devices were found", "nvidia-smi found no devices",
-          "check that the GPU is visible here (container, MIG, PCI)"},
-    Known{"is not a valid field to query",
-          "the query named a field that this nvidia-smi does not know, so nothing was logged",
-          "nvidia-smi --help-query-gpu lists the fields of this driver"},
-    Known{"gpu is lost", "the GPU was lost: it fell off the bus",
-          "reboot the machine; look for Xid messages in dmesg"},
-    Known{"unable to determine the device handle", "nvidia-smi could not reach a GPU",
-          "reboot the machine; look for Xid messages in dmesg"},
-    Known{"gpu requires reset", "the GPU requires a reset", "nvidia-smi --gpu-reset, or reboot"},
-    Known{"failed to initialize nvml", "NVML could not be initialized",
-          "nvidia-smi alone says why; load or install the driver"},
-    Known{"nvml initialization", "NVML could not be initialized",
-          "nvidia-smi alone says why; load or install the driver"},
-    Known{"command not found", "the logging command was not found",
-          "install nvidia-smi, or name its full path"},
-    Known{"is not recognized as an internal or external command",
-          "the logging command was not found", "add nvidia-smi's folder to PATH"},
-    Known{"no such file or directory", "the logging command was not found",
-          "install nvidia-smi, or name its full path"},
-    Known{"unknown error", "the driver answered with an unknown error",
-          "look for Xid messages in dmesg"},
-    Known{"invalid combination of input arguments", "nvidia-smi refused its arguments",
-          "nvidia-smi -h explains them"},
-    Known{"option \"", "nvidia-smi refused its arguments", "nvidia-smi -h explains them"},
-    Known{"unable to open", "the counter could not be opened", "see whether this user may read it"},
-    Known{"permission denied", "the logging command had no permission",
-          "log again with the rights it asks for"},
-    Known{"average power [w],", "this lists averages of finished runs, not samples",
-          "ergon study reads tables of finished runs"},
-    Known{"list of valid properties to query",
-          "this is the list of fields that nvidia-smi can query, not a log",
-          "nvidia-smi --query-gpu=timestamp,power.draw --format=csv -lms 100 writes one"},
+constexpr std::array kMessages = {
+    Message{"driver/library version mismatch",
+            "NVML could not be initialized: driver/library version mismatch",
+            "the kernel module and the user library are of different driver versions: reload the "
+            "module "
+            "or reboot, then log again"},
+    Message{"couldn't communicate with the nvidia driver",
+            "nvidia-smi could not communicate with the NVIDIA driver",
+            "load the nvidia kernel module (or install the driver), then log again"},
+    Message{"insufficient permissions", "NVML refused: insufficient permissions",
+            "log again with the rights it asks for"},
+    Message{"no devices were found", "nvidia-smi found no devices",
+            "check that the GPU is visible here (container, MIG, PCI)"},
+    Message{"is not a valid field to query",
+            "the query named a field that this nvidia-smi does not know, so nothing was logged",
+            "nvidia-smi --help-query-gpu lists the fields of this driver"},
+    Message{"gpu is lost", "the GPU was lost: it fell off the bus",
+            "reboot the machine; look for Xid messages in dmesg"},
+    Message{"unable to determine the device handle", "nvidia-smi could not reach a GPU",
+            "reboot the machine; look for Xid messages in dmesg"},
+    Message{"gpu requires reset", "the GPU requires a reset", "nvidia-smi --gpu-reset, or reboot"},
+    Message{"failed to initialize nvml", "NVML could not be initialized",
+            "nvidia-smi alone says why; load or install the driver"},
+    Message{"nvml initialization", "NVML could not be initialized",
+            "nvidia-smi alone says why; load or install the driver"},
+    Message{"command not found", "the logging command was not found",
+            "install nvidia-smi, or name its full path"},
+    Message{"is not recognized as an internal or external command",
+            "the logging command was not found", "add nvidia-smi's folder to PATH"},
+    Message{"no such file or directory", "the logging command was not found",
+            "install nvidia-smi, or name its full path"},
+    Message{"unknown error", "the driver answered with an unknown error",
+            "look for Xid messages in dmesg"},
+    Message{"invalid combination of input arguments", "nvidia-smi refused its arguments",
+            "nvidia-smi -h explains them"},
+    Message{"option \"", "nvidia-smi refused its arguments", "nvidia-smi -h explains them"},
+    Message{"unable to open", "the counter could not be opened",
+            "see whether this user may read it"},
+    Message{"permission denied", "the logging command had no permission",
+            "log again with the rights it asks for"},
+    Message{"average power [w],", "this lists averages of finished runs, not samples",
+            "ergon study reads tables of finished runs"},
+    Message{"list of valid properties to query",
+            "this is the list of fields that nvidia-smi can query, not a log",
+            "nvidia-smi --query-gpu=timestamp,power.draw --format=csv -lms 100 writes one"},
 };
 
 }  // namespace
@@ -63,7 +64,7 @@ constexpr std::array kKnown = {
 std::optional<Complaint> complaint_of(std::string_view line) {
   if (line.size() > 400) return std::nullopt;
   const std::string text = lower(line);
-  for (const Known& k : kKnown) {
+  for (const Message& k : kMessages) {
     if (text.find(k.part) != std::string::npos)
       return Complaint{std::string(k.reason), std::string(k.hint)};
   }

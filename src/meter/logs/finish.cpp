@@ -10,7 +10,7 @@
 namespace ergon::meter::logs {
 namespace {
 
-constexpr Nanos kSecond = 1'000'000'000;
+constexpr Nanos kOneSecond = 1'000'000'000;
 // No board draws more; what says so is garbage that came with a success code.
 constexpr double kMostWatts = 10'000;
 constexpr double kGapFactor = 3;
@@ -37,6 +37,38 @@ void Builder::pad() {
   }
 }
 
+// Parts of one log that name GPUs by index and by bus id name the same ones: indexes are in the
+// order of the bus.
+void Builder::same_gpus() {
+  std::vector<std::pair<std::string, std::uint32_t>> by_bus;
+  std::vector<std::pair<long, std::uint32_t>> by_index;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const std::string& id = gpus_[i];
+    const auto place = static_cast<std::uint32_t>(i);
+    if (std::ranges::count(id, ':') == 2) {
+      by_bus.emplace_back(lower(id), place);
+    } else if (id.size() <= 2 &&
+               std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; })) {
+      by_index.emplace_back(std::stol(id), place);
+    }
+  }
+  if (by_bus.empty() || by_bus.size() != by_index.size() ||
+      by_bus.size() + by_index.size() != gpus_.size()) {
+    return;
+  }
+  std::ranges::sort(by_bus);
+  std::ranges::sort(by_index);
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> now(gpus_.size());
+  for (std::size_t k = 0; k < by_index.size(); ++k) {
+    now[by_bus[k].second] = static_cast<std::uint32_t>(k);
+    now[by_index[k].second] = static_cast<std::uint32_t>(k);
+    names.push_back(gpus_[by_index[k].second]);
+  }
+  for (std::uint32_t& g : gpu_) g = g == 0 ? 0 : now[g - 1] + 1;
+  gpus_ = std::move(names);
+}
+
 // Rows of several GPUs in turn, without an index: the distances in time show how many belong to one
 // tick.
 void Builder::lanes() {
@@ -51,6 +83,21 @@ void Builder::lanes() {
     note("the log names no GPU: rows of " + std::to_string(g) +
          " GPUs are told apart by their order");
   };
+  // A column without a name that counts 0, 1, ... again and again is the index.
+  for (LogColumn& c : columns_) {
+    if (c.text || !c.name.starts_with("column_")) continue;
+    const double most = *std::ranges::max_element(c.numbers);
+    if (!(most >= 1 && most < 16) || static_cast<double>(n) < 2 * (most + 1)) continue;
+    const auto g = static_cast<std::size_t>(most) + 1;
+    bool counts = true;
+    for (std::size_t i = 0; counts && i < n; ++i)
+      counts = c.numbers[i] == static_cast<double>(i % g);
+    if (!counts) continue;
+    set(g);
+    notes_.back() = "a column without a name counts the GPUs: it is taken as their index";
+    by_name_.erase(c.name);
+    return;
+  }
   const bool timed =
       times_.kind && std::ranges::all_of(times_.ns, [](Nanos t) { return t != kNoTime; });
   // A name or a size that differs between the rows of a tick, always in the same order.
@@ -111,7 +158,7 @@ void Builder::lanes() {
     for (std::size_t i = 1; i < n; ++i) {
       const auto d = static_cast<double>(times_.ns[i] - times_.ns[i - 1]);
       good += i % g == 0 ? d > typical / 2 : d < std::min(typical / 4, kOneTickNs);
-      whole = whole && times_.ns[i] % kSecond == 0;
+      whole = whole && times_.ns[i] % kOneSecond == 0;
     }
     // Stamps of whole seconds repeat with one GPU as well: then every tick must show it.
     const std::size_t needed = whole ? n - 1 : (n - 1) * 95 / 100;
@@ -123,7 +170,7 @@ void Builder::unwrap() {
   if (!times_.kind) return;
   const bool day = *times_.kind == Stamp::Kind::kDay;
   if (!day && *times_.kind != Stamp::Kind::kHour) return;
-  const Nanos whole = (day ? 86'400 : 3'600) * kSecond;
+  const Nanos whole = (day ? 86'400 : 3'600) * kOneSecond;
   Nanos offset = 0;
   Nanos last = kNoTime;
   for (Nanos& t : times_.ns) {
@@ -231,6 +278,7 @@ Result<PowerLog> Builder::finish() {
     note("the column that should name the GPU counts the rows: it is left out");
   }
   lanes();
+  same_gpus();
   // Bare numbers among other text are no log of watts.
   if (defect_counts_.contains("unit_assumed") &&
       (defect_counts_["not_a_number"] + defect_counts_["not_a_row"]) * 4 > lines_.size()) {
@@ -295,10 +343,12 @@ Result<PowerLog> Builder::finish() {
   const bool useful = std::ranges::any_of(
       log.columns, [](const LogColumn& c) { return !c.text && sensor_name(c.name); });
   if (lines_.empty() || (!useful && !surely_log_)) {
-    const std::string what = lines_.empty()
-                                 ? "there is no sample in it"
-                                 : "none of its columns is a reading of power, energy, clock, "
-                                   "temperature or load";
+    const bool processes = skipped_.contains("lines of processes (pmon)");
+    const std::string what =
+        lines_.empty() && processes ? "it lists processes (pmon), not readings of a GPU"
+        : lines_.empty()            ? "there is no sample in it"
+                                    : "none of its columns is a reading of power, energy, clock, "
+                                      "temperature or load";
     return fail(
         Errc::kMalformedInput, "this is no power log: " + what,
         "docs/formats/power_logs.md lists what can be read; tables of finished runs are for "

@@ -202,6 +202,23 @@ TEST(PowerLog, AnIndexOrAColumnAGpuTellsThemApart) {
       "1,2025-05-18T15:49:04Z,0,14\n1,2025-05-18T15:49:04Z,1,24\n");
 }
 
+TEST(PowerLog, GpusWithoutAHeaderOrByTwoNames) {
+  const PowerLog counted =
+      good("0, 55, 98 %, 200.1 W\n1, 45, 8 %, 20.1 W\n0, 55, 98 %, 201.1 W\n1, 45, 8 %, 20.1 W\n");
+  EXPECT_EQ(counted.gpus.size(), 2U);
+  EXPECT_EQ(counted.find("column_1"), nullptr);
+  const PowerLog units =
+      good("2024/01/01 12:00:00.123, 45 %, 1234 MiB\n2024/01/01 12:00:01.123, 46 %, 1234 MiB\n");
+  EXPECT_EQ(units.rows(), 2U);
+  const PowerLog both = good(
+      "==============NVSMI LOG==============\nTimestamp : Tue Jul 14 09:00:44 2026\nGPU "
+      "00000000:00:09.0\n"
+      "    GPU Power Readings\n        Average Power Draw : 432.21 W\n"
+      "# gpu    pwr  gtemp\n# Idx      W      C\n    0     70     42\n");
+  EXPECT_EQ(both.gpus, std::vector<std::string>{"0"});
+  EXPECT_EQ(both.rows(), 2U);
+}
+
 TEST(PowerLog, BareWattsHaveNoTimeBase) {
   const PowerLog log = good("63.45\n64.01\n63.90\n70.12\n");
   EXPECT_EQ(to_csv(log), "gpu,power_w\n0,63.45\n0,64.01\n0,63.9\n0,70.12\n");
@@ -394,6 +411,11 @@ TEST(PowerLog, WhatIsNoLogIsRefusedWithTheReason) {
   EXPECT_NE(refusal("No devices were found\n").find("no devices"), std::string::npos);
   EXPECT_NE(refusal("Field \"power.drow\" is not a valid field to query.\n").find("field"),
             std::string::npos);
+  EXPECT_NE(refusal("# gpu         pid   type     sm    mem    command\n# Idx           #    C/G   "
+                    "   %      %    name\n"
+                    "    0       1234     C      5      1    python\n")
+                .find("processes"),
+            std::string::npos);
   EXPECT_NE(refusal("").find("empty"), std::string::npos);
   EXPECT_NE(refusal("\n\n").find("empty"), std::string::npos);
   EXPECT_NE(refusal("{\"a\": 1}\n").find("JSON"), std::string::npos);
@@ -426,6 +448,11 @@ TEST(PowerLog, OtherPollers) {
   EXPECT_TRUE(perf.gpus.empty());
   EXPECT_EQ(at(perf, "package_power_w", 1), 50.3);
   EXPECT_NEAR(at(perf, "dram_energy_j", 1), 10.3, 1e-9);
+  const PowerLog carbon = good(
+      "timestamp,run_id,duration,emissions,cpu_power,gpu_power,gpu_energy,energy_consumed\n2024-01-"
+      "01T10:00:00,abc,12.2,0.001,42.5,100.1,0.0003,0.0004\n");
+  EXPECT_NEAR(at(carbon, "energy_j", 0), 1080, 1e-9);
+  EXPECT_EQ(at(carbon, "cpu_power_w", 0), 42.5);
   const PowerLog turbo = good(
       "Core\tCPU\tAvg_MHz\tBusy%\tPkgWatt\tRAMWatt\n-\t-\t100\t5.0\t45.10\t3.20\n0\t0\t120\t6.0\n-"
       "\t-\t100\t5.0\t46.10\t3.30\n");

@@ -9,8 +9,6 @@
 namespace ergon::meter::logs {
 namespace {
 
-using Role = Field::Role;
-
 bool one_of(std::string_view word, std::initializer_list<std::string_view> set) {
   return std::ranges::find(set, word) != set.end();
 }
@@ -42,7 +40,7 @@ Field value(std::string name, int rank, std::string fallback = {}) {
   return f;
 }
 
-Field with_role(Role role, int rank = 0) {
+Field with_role(Field::Role role, int rank = 0) {
   Field f;
   f.role = role;
   f.rank = rank;
@@ -88,18 +86,19 @@ const std::map<std::string, Field, std::less<>>& exact() {
                             "relative_time",
                             "usec",
                             "date_and_time"}) {
-      m[key] = with_role(Role::kTime, one_of(key, {"timestamp_utc", "time_utc", "epoch"}) ? 2 : 1);
+      m[key] = with_role(Field::Role::kTime,
+                         one_of(key, {"timestamp_utc", "time_utc", "epoch"}) ? 2 : 1);
     }
-    m["date"] = with_role(Role::kDate);
-    m["yyyymmdd"] = with_role(Role::kDate);
+    m["date"] = with_role(Field::Role::kDate);
+    m["yyyymmdd"] = with_role(Field::Role::kDate);
     for (const char* key :
          {"index", "gpu", "gpu_id", "gpu_index", "idx", "gpu_idx", "device", "device_id", "card",
           "gpu_number", "gpu_num", "gpuid", "device_index", "gpu_no"}) {
-      m[key] = with_role(Role::kGpu, 4);
+      m[key] = with_role(Field::Role::kGpu, 4);
     }
-    for (const char* key : {"uuid", "gpu_uuid"}) m[key] = with_role(Role::kGpu, 3);
+    for (const char* key : {"uuid", "gpu_uuid"}) m[key] = with_role(Field::Role::kGpu, 3);
     for (const char* key : {"pci_bus_id", "gpu_bus_id", "bus_id", "pci_bus"}) {
-      m[key] = with_role(Role::kGpu, key == std::string_view("pci_bus") ? 1 : 2);
+      m[key] = with_role(Field::Role::kGpu, key == std::string_view("pci_bus") ? 1 : 2);
     }
     for (const auto& [key, name] : std::initializer_list<std::pair<const char*, const char*>>{
              {"pwr", "power_w"},
@@ -390,8 +389,8 @@ Field field_of(std::string_view header) {
   };
   if (const auto found = exact().find(h.key); found != exact().end()) {
     Field f = found->second;
-    if (f.role == Role::kTime && h.unit && h.unit->suffix != "s") f = Field{};
-    if (f.role != Role::kValue || f.fixed || f.text) return finish(std::move(f));
+    if (f.role == Field::Role::kTime && h.unit && h.unit->suffix != "s") f = Field{};
+    if (f.role != Field::Role::kValue || f.fixed || f.text) return finish(std::move(f));
   }
   std::vector<std::string> list = words_of(h.key);
   const int lane = lane_of(list);
@@ -462,7 +461,7 @@ Field field_of(std::string_view header) {
 
 bool known_name(std::string_view header) {
   const Field f = field_of(header);
-  return f.role != Role::kValue || f.fixed || f.text || f.unit_stated;
+  return f.role != Field::Role::kValue || f.fixed || f.text || f.unit_stated;
 }
 
 }  // namespace ergon::meter::logs

@@ -9,12 +9,12 @@ namespace {
 
 // What the two forms call the same thing. Drivers before 535 have "Power Readings", later ones "GPU
 // Power Readings", and rails of their own beside it. Sections are compared without their blanks.
-struct Known {
+struct QueryKey {
   const char* section;
   const char* key;
   const char* column;
 };
-constexpr Known kKnown[] = {
+constexpr QueryKey kQueryKeys[] = {
     {"power readings", "power draw", "power_w"},
     {"power readings", "average power draw", "average_power_w"},
     {"power readings", "instantaneous power draw", "instant_power_w"},
@@ -88,7 +88,7 @@ class Report {
   void time(std::string_view text) { time_ = wall_time(text); }
   void note(const std::string& section, const std::string& key, std::string_view value) {
     if (!open_) return;
-    for (const Known& k : kKnown) {
+    for (const QueryKey& k : kQueryKeys) {
       if (section != k.section || key != k.key) continue;
       // "MIG Device" and other blocks repeat names; the first is the GPU's own.
       values_.emplace(k.column, std::string(value));

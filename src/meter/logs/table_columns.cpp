@@ -9,9 +9,7 @@
 namespace ergon::meter::logs {
 namespace {
 
-using Role = Field::Role;
-
-bool digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_bus_id(std::string_view c) {  // 00000000:58:00.0
   return (c.size() == 16 || c.size() == 12) && c[c.size() - 2] == '.' &&
@@ -54,7 +52,7 @@ void infer(std::vector<TableColumn>& columns, const std::vector<std::string_view
     } else if (c.starts_with("NVIDIA") || c.starts_with("Tesla") || c.starts_with("GeForce") ||
                c.starts_with("Quadro") || c.starts_with("AMD")) {
       f = field_of("name");
-    } else if (c.size() <= 3 && c.starts_with("P") && c.size() > 1 && digit(c[1])) {
+    } else if (c.size() <= 3 && c.starts_with("P") && c.size() > 1 && is_digit(c[1])) {
       f = field_of("pstate");
     }
   }
@@ -110,6 +108,12 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
             first, [](std::string_view c) { return c.starts_with("[") && missing_marker(c); })) {
       out.surely_log();
     }
+    // So are values with units in several cells.
+    const auto united = std::ranges::count_if(first, [&](std::string_view c) {
+      const auto number = number_of(c, decimal_comma);
+      return number && !number->rest.empty() && unit_of(number->rest);
+    });
+    if (united >= 2) out.surely_log();
     columns.resize(std::max(columns.size(), first.size()));
     if (columns.size() > 1 && first.back().empty()) columns.pop_back();
     infer(columns, first, decimal_comma, out);
@@ -121,7 +125,7 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
   int best = -1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Field& f = columns[i].field;
-    if (f.role == Role::kDate) {
+    if (f.role == Field::Role::kDate) {
       if (wall_time(cell(i))) {
         if (best < 1) {
           plan.time = i;
@@ -132,7 +136,7 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
       }
       continue;
     }
-    if (f.role != Role::kTime) continue;
+    if (f.role != Field::Role::kTime) continue;
     std::optional<double> each;
     if (f.unit && f.unit->suffix == "s") each = f.unit->multiply / f.unit->divide;
     auto stamp = wall_time(cell(i));
@@ -150,7 +154,7 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
       plan.time = i;
     }
   }
-  if (plan.time != kNone && date != kNone && columns[plan.time].field.role == Role::kTime) {
+  if (plan.time != kNone && date != kNone && columns[plan.time].field.role == Field::Role::kTime) {
     const auto stamp = wall_time(cell(plan.time));
     if (stamp && stamp->kind == Stamp::Kind::kDay) {
       plan.day_time = plan.time;
@@ -166,10 +170,10 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
   int rank = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Field& f = columns[i].field;
-    if (f.role != Role::kGpu || missing_marker(cell(i)) || !lanes.empty()) continue;
+    if (f.role != Field::Role::kGpu || missing_marker(cell(i)) || !lanes.empty()) continue;
     // "gpu" may hold the product's name.
     const int here =
-        f.rank == 4 && !digit(cell(i).front()) && !cell(i).starts_with("card") ? 2 : f.rank;
+        f.rank == 4 && !is_digit(cell(i).front()) && !cell(i).starts_with("card") ? 2 : f.rank;
     if (here > rank) {
       rank = here;
       plan.gpu = i;
@@ -179,9 +183,9 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
     if (i == plan.time || i == plan.day_time || i == plan.gpu) continue;
     TableColumn& c = columns[i];
     if (c.header.empty()) continue;
-    if (c.field.role != Role::kValue) {
+    if (c.field.role != Field::Role::kValue) {
       // A second time, a UUID beside the index: kept as words.
-      c.field.role = Role::kValue;
+      c.field.role = Field::Role::kValue;
       c.field.name = key_of(c.header);
       c.field.fallback = c.field.name;
       c.field.fixed = false;
@@ -234,16 +238,16 @@ void settle(TableColumn& column, std::string_view value, bool decimal_comma, Bui
 std::optional<Number> grouped_or_comma(std::string_view text) {
   // Groups of three after one to three digits are thousands; else the comma is a decimal one.
   std::size_t at = 0;
-  while (at < text.size() && digit(text[at])) ++at;
+  while (at < text.size() && is_digit(text[at])) ++at;
   bool groups = at >= 1 && at <= 3 && at < text.size() && text[at] == ',';
   std::string plain(text.substr(0, at));
   while (groups && at < text.size() && text[at] == ',') {
-    groups =
-        at + 3 < text.size() && digit(text[at + 1]) && digit(text[at + 2]) && digit(text[at + 3]);
+    groups = at + 3 < text.size() && is_digit(text[at + 1]) && is_digit(text[at + 2]) &&
+             is_digit(text[at + 3]);
     if (groups) plain += text.substr(at + 1, 3);
     at += 4;
   }
-  groups = groups && (at >= text.size() || !digit(text[at]));
+  groups = groups && (at >= text.size() || !is_digit(text[at]));
   if (!groups) return number_of(text, true);
   const std::string_view rest = text.substr(std::min(at, text.size()));
   plain += rest;
@@ -338,11 +342,27 @@ std::string runs_table_of(const std::vector<std::string>& header) {
                                                            "pack",
                                                            "time_per_epoch_s",
                                                            "optimizer"};
+  // Rows with a time of their own are samples, whatever else they name.
+  const bool timed = std::ranges::any_of(header, [](const std::string& name) {
+    const std::string key = key_of(name);
+    return key == "timestamp" || key == "datetime" || key == "date" || key == "time_utc";
+  });
+  if (timed) return {};
   for (const auto& name : header) {
     const std::string key = key_of(name);
     if (words.contains(key)) return "it has a column '" + name + "'";
   }
   return {};
+}
+
+void codecarbon_units(std::vector<TableColumn>& columns) {
+  const auto named = [&](std::string_view name) {
+    return std::ranges::any_of(columns, [&](const TableColumn& c) { return c.header == name; });
+  };
+  if (!named("energy_consumed") || !named("emissions")) return;
+  for (TableColumn& c : columns) {
+    if (c.field.name.ends_with("energy_j") && !c.field.unit_stated) c.field.unit = Unit{"j", 3.6e6};
+  }
 }
 
 std::string format_of(const std::vector<std::string>& header, bool headerless) {
