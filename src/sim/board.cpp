@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ergon/base.hpp"
+#include "times.hpp"
 
 namespace ergon::sim {
 namespace {
@@ -18,9 +19,6 @@ constexpr std::uint64_t kIdle = 0x1;
 constexpr std::uint64_t kPowerCap = 0x4;
 constexpr std::uint64_t kSwThermal = 0x20;
 constexpr std::uint64_t kReliability = 0x400;
-
-double seconds(Nanoseconds t) { return static_cast<double>(t) * 1e-9; }
-Nanoseconds nanoseconds(double s) { return static_cast<Nanoseconds>(std::llround(s * 1e9)); }
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -116,7 +114,7 @@ void BoardView::open_segment() {
     const double longer = slowdown(model_, phase, point());
     job.rate = 1 / (phase.duration_s * longer * running);
     const double left = std::min(job.remaining / job.rate, 1e9);
-    job.end = board_.segment_start + std::max<Nanoseconds>(nanoseconds(left), 0);
+    job.end = board_.segment_start + std::max<Nanoseconds>(nanoseconds_of(left), 0);
     const bool works = phase.compute > 0 || phase.memory > 0;
     board_.busy += works ? 1.0 / running : 0;
     board_.memory_busy += phase.memory / longer / running;
@@ -124,7 +122,7 @@ void BoardView::open_segment() {
 }
 
 void BoardView::close_segment(Nanoseconds at) {
-  const double dt = seconds(at - board_.segment_start);
+  const double dt = seconds_of(at - board_.segment_start);
   board_.energy_j += board_.power.total_w * dt;
   board_.memory_energy_j += board_.power.memory_w * dt;
   board_.busy_s += board_.busy * dt;
@@ -217,7 +215,7 @@ void BoardView::end_phase(int slot, Nanoseconds at) {
 }
 
 void BoardView::tick(Nanoseconds at) {
-  const double dt = seconds(kTick);
+  const double dt = seconds_of(kTick);
   const double mean_w = (board_.energy_j - board_.tick_energy_j) / dt;
   const double target = board_.ambient_c + model_.thermal.k_per_w * mean_w;
   const double change = (target - board_.temperature_c) * -std::expm1(-dt / model_.thermal.tau_s);
@@ -256,7 +254,7 @@ double BoardView::wanted_mhz() const {
   }
   double wanted = high > 0 ? std::min(high, clocks.reach) : clocks.boost;
   if (high > 0 && (board_.config.physical_faults & kClockDrift) != 0) {
-    const double turn = seconds(board_.segment_start - board_.created) / 7.0 * 6.283185307179586;
+    const double turn = seconds_of(board_.segment_start - board_.created) / 7.0 * 6.283185307179586;
     wanted *= 1 - 0.03 * (1 - std::cos(turn));
   }
   return supported_at_most(model_, wanted);
@@ -350,7 +348,7 @@ void BoardView::lock_clocks(double min_mhz, double max_mhz, Nanoseconds now) {
     board_.lock_max_mhz = high;
     ++board_.switches;
     const double target = high > 0 ? high : model_.clocks.boost;
-    board_.switch_at = now + nanoseconds(switch_latency_s(target));
+    board_.switch_at = now + nanoseconds_of(switch_latency_s(target));
   }
   open_segment();
 }
@@ -364,7 +362,7 @@ void BoardView::lock_memory(double mhz, Nanoseconds now) {
   board_.settled = false;
   board_.memory_lock_mhz = mhz;
   ++board_.switches;
-  board_.memory_switch_at = now + nanoseconds(2 * switch_latency_s(mhz > 0 ? mhz : 1));
+  board_.memory_switch_at = now + nanoseconds_of(2 * switch_latency_s(mhz > 0 ? mhz : 1));
   open_segment();
 }
 
@@ -436,7 +434,7 @@ void BoardView::detach(int slot, Nanoseconds now) {
 Mark BoardView::mark_at(Nanoseconds at) const {
   const Board& b = board_;
   if (at >= b.segment_start) {
-    const double dt = seconds(at - b.segment_start);
+    const double dt = seconds_of(at - b.segment_start);
     return {at, b.energy_j + b.power.total_w * dt, b.memory_energy_j + b.power.memory_w * dt,
             b.busy_s + b.busy * dt, b.memory_busy_s + b.memory_busy * dt};
   }
@@ -462,7 +460,7 @@ Mark BoardView::mark_at(Nanoseconds at) const {
     // Before the history begins: as if the board had drawn then what it drew at its start.
     const Power idle =
         idle_power(model_, {model_.clocks.idle, model_.clocks.memory_idle, b.ambient_c});
-    const double dt = seconds(at - right.at);
+    const double dt = seconds_of(at - right.at);
     return {at, right.energy_j + idle.total_w * dt, right.memory_energy_j + idle.memory_w * dt,
             right.busy_s, right.memory_busy_s};
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "times.hpp"
+
 namespace ergon::sim {
 namespace {
 
@@ -16,8 +18,6 @@ constexpr std::uint64_t kInstantNoise = 1;
 constexpr std::uint64_t kAverageNoise = 2;
 constexpr std::uint64_t kMemoryNoise = 3;
 constexpr std::uint64_t kJitter = 4;
-
-Nanoseconds nanoseconds(double s) { return static_cast<Nanoseconds>(std::llround(s * 1e9)); }
 
 std::uint64_t seed_of(const BoardView& view) {
   return view.board().config.seed * 64 + view.board().config.index;
@@ -39,7 +39,7 @@ struct Grid {
 };
 
 Grid grid_of(double period_s, double phase) {
-  const Nanoseconds period = nanoseconds(period_s);
+  const Nanoseconds period = nanoseconds_of(period_s);
   return {period, static_cast<Nanoseconds>(phase * static_cast<double>(period))};
 }
 
@@ -47,7 +47,7 @@ Reading reading_at(const BoardView& view, PowerReading kind, bool memory, const 
                    std::int64_t index) {
   const SensorSpec& spec = spec_of(view, kind);
   const Nanoseconds end = grid.time_of(index);
-  const Nanoseconds begin = end - nanoseconds(spec.window_s);
+  const Nanoseconds begin = end - nanoseconds_of(spec.window_s);
   const Mark a = view.mark_at(begin);
   const Mark z = view.mark_at(end);
   const double energy = memory ? z.memory_energy_j - a.memory_energy_j : z.energy_j - a.energy_j;
