@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ergon/base.hpp"
 #include "times.hpp"
@@ -10,36 +9,10 @@
 namespace ergon::sim {
 namespace {
 
-constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kLeastBetweenMarks = 250'000;
 constexpr double kSettledK = 1e-6;
 
-// NVML's reason bits.
-constexpr std::uint64_t kIdle = 0x1;
-constexpr std::uint64_t kPowerCap = 0x4;
-constexpr std::uint64_t kSwThermal = 0x20;
-constexpr std::uint64_t kReliability = 0x400;
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
-
-double draw(std::uint64_t seed, std::uint64_t stream, std::uint64_t count) {
-  const std::uint64_t bits = mix(mix(mix(seed) ^ stream) ^ count);
-  return static_cast<double>(bits >> 11) * 0x1.0p-53;
-}
-
-double draw_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t count) {
-  // Twelve uniforms have variance 1; their sum is close to normal within 3.5 deviations.
-  double sum = -6;
-  for (std::uint64_t k = 0; k < 12; ++k) sum += draw(seed, stream * 16 + k, count);
-  return std::clamp(sum, -3.5, 3.5);
-}
 
 void BoardView::create(const BoardConfig& config, Nanoseconds now) {
   board_ = Board{};
@@ -59,7 +32,7 @@ void BoardView::create(const BoardConfig& config, Nanoseconds now) {
   board_.sm_mhz = model_.clocks.idle;
   board_.memory_mhz = model_.clocks.memory_idle;
   board_.limit_w = model_.power.limit_default;
-  board_.reasons = kIdle;
+  board_.reasons = kReasonIdle;
   board_.temperature_c = board_.ambient_c;
   for (int k = 0; k < 60; ++k) {  // the fixed point of warmth and leakage
     board_.temperature_c =
@@ -270,7 +243,7 @@ void BoardView::control(bool at_tick) {
   double chosen = wanted;
   std::uint64_t reasons = 0;
   if (!working()) {
-    reasons |= kIdle;
+    reasons |= kReasonIdle;
   } else {
     const double share = (board_.config.physical_faults & kPowerCapped) != 0 ? 0.6 : 1;
     const double limit = board_.limit_w * share;
@@ -278,25 +251,25 @@ void BoardView::control(bool at_tick) {
     while (chosen > model_.clocks.sm_min && !within(chosen)) {
       chosen = supported_at_most(model_, chosen - step / 2);
     }
-    if (chosen < wanted) reasons |= kPowerCap;
+    if (chosen < wanted) reasons |= kReasonPowerCap;
     if (board_.temperature_c > model_.thermal.slowdown_c) {
       const double over = board_.temperature_c - model_.thermal.slowdown_c;
       const double cool = supported_at_most(model_, wanted * std::max(0.3, 1 - 0.08 * (1 + over)));
       if (cool < chosen) {
         chosen = cool;
-        reasons |= kSwThermal;
+        reasons |= kReasonThermal;
       }
     }
-    if (board_.held_max_mhz > model_.clocks.reach) reasons |= kReliability;
-    const bool limited_now = (reasons & (kPowerCap | kSwThermal)) != 0;
-    const bool limited_before = (board_.reasons & (kPowerCap | kSwThermal)) != 0;
+    if (board_.held_max_mhz > model_.clocks.reach) reasons |= kReasonReliability;
+    const bool limited_now = (reasons & (kReasonPowerCap | kReasonThermal)) != 0;
+    const bool limited_before = (board_.reasons & (kReasonPowerCap | kReasonThermal)) != 0;
     if (limited_now || limited_before) {
       const double most_up = before + (at_tick ? 2 * step : 0);
       const double most_down = before - (at_tick ? 12 * step : 0);
-      if ((board_.reasons & kIdle) == 0) {
+      if ((board_.reasons & kReasonIdle) == 0) {
         if (chosen > most_up) {
           chosen = supported_at_most(model_, std::min(most_up, wanted));
-          if (chosen < wanted) reasons |= board_.reasons & (kPowerCap | kSwThermal);
+          if (chosen < wanted) reasons |= board_.reasons & (kReasonPowerCap | kReasonThermal);
         } else if (chosen < most_down) {
           chosen = supported_at_most(model_, std::min(most_down, wanted));
         }
@@ -429,59 +402,6 @@ void BoardView::stop(int slot, Nanoseconds now) {
 void BoardView::detach(int slot, Nanoseconds now) {
   stop(slot, now);
   board_.jobs[slot] = Job{};
-}
-
-Mark BoardView::mark_at(Nanoseconds at) const {
-  const Board& b = board_;
-  if (at >= b.segment_start) {
-    const double dt = seconds_of(at - b.segment_start);
-    return {at, b.energy_j + b.power.total_w * dt, b.memory_energy_j + b.power.memory_w * dt,
-            b.busy_s + b.busy * dt, b.memory_busy_s + b.memory_busy * dt};
-  }
-  // The oldest ones may be under way of being written over by a process that was killed.
-  constexpr std::uint64_t kKept = kHistoryLength - 64;
-  const std::uint64_t first = b.marks > kKept ? b.marks - kKept : 0;
-  const auto mark = [&](std::uint64_t k) -> const Mark& {
-    return store_.history[k % kHistoryLength];
-  };
-  std::uint64_t low = first;
-  std::uint64_t high = b.marks;
-  while (low < high) {  // the first mark after `at`
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (mark(middle).at <= at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const Mark present{b.segment_start, b.energy_j, b.memory_energy_j, b.busy_s, b.memory_busy_s};
-  const Mark right = low < b.marks ? mark(low) : present;
-  if (low == first) {
-    // Before the history begins: as if the board had drawn then what it drew at its start.
-    const Power idle =
-        idle_power(model_, {model_.clocks.idle, model_.clocks.memory_idle, b.ambient_c});
-    const double dt = seconds_of(at - right.at);
-    return {at, right.energy_j + idle.total_w * dt, right.memory_energy_j + idle.memory_w * dt,
-            right.busy_s, right.memory_busy_s};
-  }
-  const Mark& left = mark(low - 1);
-  const double share = right.at == left.at ? 0
-                                           : static_cast<double>(at - left.at) /
-                                                 static_cast<double>(right.at - left.at);
-  const auto between = [&](double a, double z) { return a + (z - a) * share; };
-  return {at, between(left.energy_j, right.energy_j),
-          between(left.memory_energy_j, right.memory_energy_j), between(left.busy_s, right.busy_s),
-          between(left.memory_busy_s, right.memory_busy_s)};
-}
-
-Nanoseconds BoardView::capped_ns_at(Nanoseconds now) const {
-  const bool capped = (board_.reasons & kPowerCap) != 0;
-  return board_.capped_ns + (capped ? std::max<Nanoseconds>(0, now - board_.segment_start) : 0);
-}
-
-Nanoseconds BoardView::thermal_ns_at(Nanoseconds now) const {
-  const bool hot = (board_.reasons & kSwThermal) != 0;
-  return board_.thermal_ns + (hot ? std::max<Nanoseconds>(0, now - board_.segment_start) : 0);
 }
 
 }  // namespace ergon::sim

@@ -1,10 +1,33 @@
-// Names of boards: drawn from the machine's seed.
+// Numbers drawn from the machine's seed, and the names made of them.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include "ergon/sim/board.hpp"
 
 namespace ergon::sim {
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+double draw(std::uint64_t seed, std::uint64_t stream, std::uint64_t count) {
+  const std::uint64_t bits = mix(mix(mix(seed) ^ stream) ^ count);
+  return static_cast<double>(bits >> 11) * 0x1.0p-53;
+}
+
+double draw_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t count) {
+  // Twelve uniforms have variance 1; their sum is close to normal within 3.5 deviations.
+  double sum = -6;
+  for (std::uint64_t k = 0; k < 12; ++k) sum += draw(seed, stream * 16 + k, count);
+  return std::clamp(sum, -3.5, 3.5);
+}
 
 std::string board_uuid(const Model& model, const BoardConfig& config, int mig_instance) {
   std::uint64_t words[2] = {0, 0};

@@ -125,12 +125,12 @@ TEST(Board, ThePowerLimitLowersTheClockAndSaysSo) {
   EXPECT_LT(board.view().board().sm_mhz, 1410);
   EXPECT_LE(board.view().board().power.total_w, 251);
   EXPECT_GT(board.view().board().power.total_w, 230);
-  EXPECT_NE(board.view().board().reasons & 0x4U, 0U);
+  EXPECT_NE(board.view().board().reasons & kReasonPowerCap, 0U);
   EXPECT_GT(board.view().capped_ns_at(at(20)), 18'000'000'000);
   board.view().set_limit(400, at(20));
   board.view().lock_clocks(900, 900, at(20));
   board.view().advance(at(22));
-  EXPECT_EQ(board.view().board().reasons & 0x4U, 0U);
+  EXPECT_EQ(board.view().board().reasons & kReasonPowerCap, 0U);
 }
 
 TEST(Board, IdleBoardSettlesAndHoursPassAtOnce) {

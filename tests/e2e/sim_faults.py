@@ -53,7 +53,23 @@ CASES = {
 }
 
 
+PHYSICAL = {"lock-not-held", "clock-drift", "memory-drift", "power-cap", "hot"}  # unit tests in virtual time
+
+
+def documented():
+    """The program's own list of faults, this file's and the documentation's are one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    done = subprocess.run([os.path.join(os.environ["ERGON_BIN"], "ergon-simload"), "--curve", os.path.join(here, "one_phase.json")],
+                          env=dict(os.environ, ERGON_SIM="a100,fault=?"), text=True, capture_output=True)
+    known = set(done.stderr.split("faults are ")[-1].strip().split(", "))
+    tested = {fault.split("@")[0] for fault in CASES} | PHYSICAL
+    text = open(os.path.join(here, "../../docs/formats/simulated_gpu.md")).read()
+    written = {fault for fault in known if f"| `{fault}` |" in text}
+    check("faults known, tested, documented", f"{len(known)} each", f"{len(tested)}, {len(written)}", known == tested == written)
+
+
 def run():
+    documented()
     started = []
     for fault, (code, expected) in CASES.items():
         environment = dict(os.environ, ERGON_SIM=f"a100,gpus=2,fault={fault}",

@@ -101,8 +101,8 @@ Status amdsmi_get_violation_status(Processor processor, amdsmi::ViolationStatus*
         status->acc_power = static_cast<std::uint64_t>(view.capped_ns_at(now) / 1'000'000);
         status->acc_socket_thermal =
             static_cast<std::uint64_t>(view.thermal_ns_at(now) / 1'000'000);
-        status->active_power = (bits & 0x4U) != 0 ? 1 : 0;
-        status->active_socket_thermal = (bits & 0x20U) != 0 ? 1 : 0;
+        status->active_power = (bits & ergon::sim::kReasonPowerCap) != 0 ? 1 : 0;
+        status->active_socket_thermal = (bits & ergon::sim::kReasonThermal) != 0 ? 1 : 0;
         status->per_power = status->active_power != 0 ? 100 : 0;
         status->per_socket_thermal = status->active_socket_thermal != 0 ? 100 : 0;
         return Status::kSuccess;

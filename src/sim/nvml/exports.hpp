@@ -10,6 +10,7 @@
   extern "C" [[gnu::visibility("default")]] ::ergon::gpu_abi::nvml::fn::name name
 // NOLINTEND(bugprone-macro-parentheses)
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 ERGON_NVML_EXPORT(nvmlInit);
 ERGON_NVML_EXPORT(nvmlInit_v2);
 ERGON_NVML_EXPORT(nvmlInitWithFlags);
@@ -100,3 +101,4 @@ ERGON_NVML_EXPORT(nvmlDeviceGetMPSComputeRunningProcesses_v3);
 ERGON_NVML_EXPORT(nvmlDeviceGetDriverModel);
 ERGON_NVML_EXPORT(nvmlDeviceGetDriverModel_v2);
 ERGON_NVML_EXPORT(nvmlDeviceGetTotalEccErrors);
+// NOLINTEND(readability-identifier-naming)

@@ -31,6 +31,14 @@ enum PhysicalFault : std::uint32_t {
   kMemoryDrift = 16,  ///< the memory clock falls back to a lower state now and then
 };
 
+/// Why the core clock is where it is, in the bits that NVML uses.
+enum ClockReason : std::uint64_t {
+  kReasonIdle = 0x1,
+  kReasonPowerCap = 0x4,
+  kReasonThermal = 0x20,
+  kReasonReliability = 0x400,  ///< the lock is above what the board reaches
+};
+
 /// What does not change over a board's life. Values drawn from the seed are drawn once, at the
 /// start.
 struct BoardConfig {
