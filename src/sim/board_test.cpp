@@ -13,8 +13,8 @@
 namespace ergon::sim {
 namespace {
 
-const Phase kCompute{2.0, 0.9, 0.2, -1};
-const Phase kMemory{2.0, 0.2, 0.9, -1};
+constexpr Phase kCompute{2.0, 0.9, 0.2, -1};
+constexpr Phase kMemory{2.0, 0.2, 0.9, -1};
 
 TEST(Board, EnergyIsTheSameWhoeverPolls) {
   TestBoard quiet("a100", 7);
@@ -195,6 +195,18 @@ TEST(Board, PhysicalFaultsActOnTheClock) {
   EXPECT_EQ(clock_after_lock(0, 3), 1200);
   EXPECT_EQ(clock_after_lock(kLockNotHeld, 3), 1980);
   EXPECT_LT(clock_after_lock(kClockDrift, 3.5), 1140);
+  TestBoard hot("a100", 8, kHot);
+  const Phase warm{200, 0.9, 0.4, -1};
+  hot.view().start(hot.view().attach(1, 1, at(0)), std::span(&warm, 1), 1, at(0));
+  hot.view().advance(at(100));
+  EXPECT_NE(hot.view().board().reasons & kReasonThermal, 0U);
+  EXPECT_LT(hot.view().board().sm_mhz, 1410);
+  EXPECT_GT(hot.view().thermal_ns_at(at(100)), 0);
+  TestBoard capped("a100", 8, kPowerCapped);
+  capped.view().start(capped.view().attach(1, 1, at(0)), std::span(&warm, 1), 1, at(0));
+  capped.view().advance(at(5));
+  EXPECT_NE(capped.view().board().reasons & kReasonPowerCap, 0U);
+  EXPECT_LE(capped.view().board().power.total_w, 0.6 * 400);
   TestBoard drifting("h100", 8, kMemoryDrift);
   const int slot = drifting.view().attach(1, 1, at(0));
   drifting.view().start(slot, std::span(&kMemory, 1), 99, at(0));

@@ -115,15 +115,18 @@ Result<Config> parse_config(std::string_view text) {
       const auto count = number<std::uint32_t>(value);
       if (!count || *count < 1 || *count > kMaxGpus) return bad(part, "gpus is 1 to 8");
       config.gpus = *count;
+      config.gpus_given = true;
     } else if (key == "seed") {
       const auto seed = number<std::uint64_t>(value);
       if (!seed) return bad(part, "seed is a whole number");
       config.seed = *seed;
+      config.seed_given = true;
     } else if (key == "gain") {
       const auto gain = number<double>(value);
       if (!gain || !(*gain > 0.5 && *gain < 2))
         return bad(part, "gain is the sensors' factor, as in gain=1.05");
       config.gain = *gain;
+      config.gain_given = true;
     } else if (key == "fault") {
       while (!value.empty()) ERGON_TRY_STATUS(add_fault(next_part(value, '+'), config));
     } else {

@@ -193,9 +193,13 @@ Result<std::unique_ptr<Machine>> Machine::open(const MachineAddress& address) {
   config.gain = shared->gain;
   config.physical_faults = shared->physical_faults;
   config.call_faults = wanted.call_faults;
+  // What a process does not say it takes as it is.
   const bool differs =
-      wanted.model != nullptr && (wanted.model != config.model || wanted.gpus != config.gpus ||
-                                  wanted.seed != config.seed || wanted.gain != config.gain);
+      wanted.model != nullptr &&
+      (wanted.model != config.model || (wanted.gpus_given && wanted.gpus != config.gpus) ||
+       (wanted.seed_given && wanted.seed != config.seed) ||
+       (wanted.gain_given && wanted.gain != config.gain) ||
+       (wanted.physical_faults & ~config.physical_faults) != 0);
   if (config.model == nullptr || differs) {
     const std::string is = std::string(shared->model) + ",gpus=" + std::to_string(shared->gpus) +
                            ",seed=" + std::to_string(shared->seed);

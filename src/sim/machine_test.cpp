@@ -60,7 +60,9 @@ TEST_F(MachineTest, StateOutlivesTheOneWhoSetIt) {
 
 TEST_F(MachineTest, AnotherMachineInTheFolderIsRefused) {
   const auto machine = open("a100,seed=3");
-  for (const char* other : {"v100,seed=3", "a100,seed=4", "a100,seed=3,gpus=2"}) {
+  EXPECT_TRUE(Machine::open(address("a100")));  // what is not said is taken as it is
+  for (const char* other :
+       {"v100,seed=3", "a100,seed=4", "a100,gpus=2", "a100,gain=1.1", "a100,fault=hot"}) {
     const auto second = Machine::open(address(other));
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().message.find("is a100,gpus=1,seed=3"), std::string::npos)
@@ -130,6 +132,7 @@ TEST_F(MachineTest, TheLoadOfAKilledProcessDisappears) {
 TEST_F(MachineTest, ThreadsShareAMachine) {
   const auto machine = open("l4");
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int k = 0; k < 4; ++k) {
     threads.emplace_back([&] {
       double last = 0;

@@ -190,7 +190,7 @@ Model mi300x() {
 }
 
 const std::array<Model, 7>& models() {
-  static const std::array<Model, 7> kModels = {
+  static const std::array<Model, 7> all = {
       v100(),
       a100(),
       hopper("h100", "NVIDIA H100 80GB HBM3", 0x2330, 80, 2619),
@@ -198,7 +198,7 @@ const std::array<Model, 7>& models() {
       l4(),
       rtx4090(),
       mi300x()};
-  return kModels;
+  return all;
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ void pass_time(double s) {
 }
 
 Session& Session::get() {
-  static auto* const kSession =
+  static auto* const session =
       new Session;  // never destroyed: calls may come at the very end of a process
-  return *kSession;
+  return *session;
 }
 
 Return Session::init(bool amd) {

@@ -96,6 +96,7 @@ Result<std::vector<std::uint32_t>> numbers(std::string_view text, std::size_t be
 // As a CUDA program sees GPUs: CUDA_VISIBLE_DEVICES picks and orders, --gpu picks among those.
 Result<std::vector<std::uint32_t>> chosen_gpus(const std::string& asked, std::uint32_t gpus) {
   std::vector<std::uint32_t> visible;
+  visible.reserve(gpus);
   for (std::uint32_t k = 0; k < gpus; ++k) visible.push_back(k);
   if (const std::string text = variable("CUDA_VISIBLE_DEVICES"); !text.empty()) {
     ERGON_TRY(visible, numbers(text, gpus, "CUDA_VISIBLE_DEVICES"));
@@ -103,6 +104,7 @@ Result<std::vector<std::uint32_t>> chosen_gpus(const std::string& asked, std::ui
   if (asked == "all") return visible;
   ERGON_TRY(const std::vector<std::uint32_t> ordinals, numbers(asked, visible.size(), "--gpu"));
   std::vector<std::uint32_t> chosen;
+  chosen.reserve(ordinals.size());
   for (const std::uint32_t k : ordinals) chosen.push_back(visible[k]);
   return chosen;
 }

@@ -51,6 +51,7 @@ struct Config {
   double gain = 0;
   std::uint32_t physical_faults = 0;
   std::vector<TimedFault> call_faults;
+  bool gpus_given = false, seed_given = false, gain_given = false;  ///< said, not taken by default
 };
 
 /// Errors: kInvalidArgument, with the accepted names in the hint.
