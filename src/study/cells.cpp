@@ -12,9 +12,7 @@ namespace ergon::study {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
 
 /// "1,5" where commas do not separate: a decimal comma.
 std::string with_point(std::string_view text) {
@@ -49,6 +47,14 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+std::string squeezed(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_digit(c) || is_letter(c)) out += c;
+  }
+  return lower(out);
 }
 
 std::string lower(std::string_view text) {

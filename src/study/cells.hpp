@@ -20,6 +20,10 @@ struct RawTable {
   bool truncated = false;    ///< the last line was cut and left out
 };
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/// Letters and digits only, lower case.
+std::string squeezed(std::string_view text);
 std::string_view trimmed(std::string_view text);
 std::string lower(std::string_view text);
 /// `[N/A]`, `ERR!`, `-`, empty and the like.

@@ -15,14 +15,6 @@ std::string factor_of(const Workload& w, const std::string& name) {
   return at == w.factors.end() ? std::string() : at->second;
 }
 
-std::string squeezed(std::string_view text) {
-  std::string out;
-  for (const char c : lower(text)) {
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
-  }
-  return out;
-}
-
 // A workload without the factors of the table: what must be common.
 std::string configuration_of(const Workload& w, const std::vector<std::string>& factors) {
   std::string out;

@@ -10,9 +10,6 @@
 namespace ergon::study {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 /// Runs of letters and runs of digits, apart: "clk1005_r1" gives clk 1005 r 1.
 struct Token {
   std::string text;
@@ -107,15 +104,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAlgorith
     {"direct", "direct"},
 }};
 
-/// Letters and digits only, lower case.
-std::string squeezed(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_digit(c) || is_letter(c)) out += c;
-  }
-  return lower(out);
-}
-
 bool measured_word(std::string_view w) {
   static constexpr std::array<std::string_view, 16> kWords = {
       "energy",  "time",   "power",        "performance", "efficiency", "benchmark",
@@ -208,8 +196,25 @@ NamedSetting setting_in(std::string_view stem) {
   NamedSetting out;
   const auto tokens = tokens_of(stem);
   std::vector<bool> used(tokens.size(), false);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& w = tokens[i].text;
+    // "20260419_063615": when it was recorded. "r1": a repeat.
+    if (tokens[i].number && w.size() == 8 && (w.starts_with("20") || w.starts_with("19"))) {
+      out.stamp = w;
+      used[i] = true;
+      if (i + 1 < tokens.size() && tokens[i + 1].number && tokens[i + 1].text.size() == 6) {
+        out.stamp += tokens[i + 1].text;
+        used[++i] = true;
+      }
+    } else if (i + 1 < tokens.size() && (w == "r" || w == "run" || w == "rep") &&
+               tokens[i + 1].number && tokens[i + 1].text.size() <= 3) {
+      out.run = tokens[i + 1].text;
+      used[i] = used[i + 1] = true;
+      ++i;
+    }
+  }
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].number || !tokens[i + 1].number) continue;
+    if (tokens[i].number || !tokens[i + 1].number || used[i] || used[i + 1]) continue;
     const std::string& w = tokens[i].text;
     const double n = *tokens[i + 1].number;
     const bool joined = tokens[i + 1].joined;

@@ -18,6 +18,8 @@ std::string short_argument(std::string_view text);
 /// Settings in a file name: `core1400_mem2000`, `f795`, `clk1005`, `energy-1005-150`.
 struct NamedSetting {
   Setting setting;
+  std::string stamp;  ///< "20260419063615" where a date and a time stand in it
+  std::string run;    ///< of "r1"
   std::string label;  ///< the name without them, and without words for what is measured
   [[nodiscard]] bool any() const {
     return setting.clock_hz || setting.memory_clock_hz || setting.power_limit_w;

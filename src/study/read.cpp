@@ -39,6 +39,10 @@ Status read_one(const Reading& reading) {
     return read_blocks(reading);
   }
   RawTable table = parse_table(text);
+  if (reading.mapping.empty() && is_power_log(reading.source, table)) {
+    format = "power log";
+    return read_power_log(reading);
+  }
   reading.skip("other_number_of_fields", table.ragged);
   if (table.truncated) reading.skip("truncated_last_line", 1);
   if (table.rows.empty()) {
@@ -282,6 +286,7 @@ Result<Dataset> read(std::span<const Source> sources, const Mapping& mapping,
   if (refused && data.samples.empty() && data.claims.empty()) return fail(*refused);
   join(data, sources);
   complete(data);
+  attach_logs(data, sources);
   attach_baselines(data);
   if (data.samples.empty() && data.claims.empty()) {
     return fail(

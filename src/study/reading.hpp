@@ -36,6 +36,13 @@ Status read_json(const Reading& reading);
 /// A run file of `ergon measure` or `ergon sweep`; read from its path.
 Status read_run_file(const Reading& reading);
 
+/// Whether a table holds readings over time and no results.
+bool is_power_log(const Source& source, const RawTable& table);
+/// The busy part of a power log is one measurement; its name may say which.
+Status read_power_log(const Reading& reading);
+/// Logs of runs that a table lists say more of those runs, and are no measurements of their own.
+void attach_logs(Dataset& data, std::span<const Source> sources);
+
 /// Rows with missing figures filled in from the others, units settled by E = P t.
 void settle_units(const Reading& reading, std::size_t first_sample, bool time_unit_known,
                   bool energy_unit_known);

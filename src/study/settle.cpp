@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "judging.hpp"
 #include "reading.hpp"
 
 namespace ergon::study {
@@ -20,12 +21,6 @@ constexpr std::array<Slip, 7> kSlips = {{{1000, "1000 (milli)"},
                                          {1e6, "1,000,000 (micro)"},
                                          {1e-6, "1/1,000,000 (mega)"},
                                          {1.0 / 3.6e6, "1/3,600,000 (kWh for J)"}}};
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 const Slip* slip_near(double ratio) {
   for (const auto& slip : kSlips) {

@@ -63,6 +63,8 @@ struct Sample {
   bool energy_unit_known = true;  ///< the data gives it
   bool units_known = true;        ///< false: time and energy are right up to a factor
   bool energy_derived = false;
+  bool from_log = false;  ///< the busy part of a power log
+  Maybe log_s = {};       ///< how long that log is
 };
 
 struct Finding {
