@@ -101,7 +101,7 @@ Result<int> study_run(Context& context) {
     context.warn("baseline_not_in_grid", "no workload was measured at the baseline asked for");
   }
   const bool claims_only = data.samples.empty();
-  context.origin_share(claims_only ? "published" : "measured", 1);
+  context.origin_share(claims_only ? "published" : data.simulated ? "simulated" : "measured", 1);
   const StudyView view{.data = data,
                        .study = result,
                        .options = options,

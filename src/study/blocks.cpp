@@ -44,6 +44,7 @@ std::vector<Block> blocks_of(std::string_view text) {
       return {};
     }
     std::vector<double> row;
+    row.reserve(cells.size());
     for (const auto& c : cells) row.push_back(number_of(c).value_or(0));
     blocks.back().rows.push_back(std::move(row));
     blocks.back().lines.push_back(i + 1);
@@ -242,6 +243,7 @@ Status read_numbers(const Reading& reading, const RawTable& table) {
   Block block{.name = stem_of(reading.source.path), .rows = {}, .lines = table.lines};
   for (const auto& cells : table.rows) {
     std::vector<double> row;
+    row.reserve(cells.size());
     for (const auto& c : cells) row.push_back(number_of(c).value_or(0));
     block.rows.push_back(std::move(row));
   }

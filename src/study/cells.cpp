@@ -200,6 +200,7 @@ RawTable parse_table(std::string_view text) {
   }
   if (kept.empty()) return table;
   std::vector<std::string_view> sample;
+  sample.reserve(kept.size());
   for (const auto& [number, line] : kept) sample.push_back(line);
   table.separator = said ? *said : separator_of(sample);
   // The width that most lines have is the table's; what stands before the first such line is not

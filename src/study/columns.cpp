@@ -112,19 +112,17 @@ Sense clock_sense(const Words& words) {
                                  "applied", "app", "setting"});
   const bool got = has(words, {"achieved", "avg", "average", "mean", "actual", "current",
                                "measured", "real", "pclk", "mclk", "observed"});
-  if (has(words, {"target", "set", "requested", "asked"})) s.score += 2;  // kAskedScore
+  if (has(words, {"target", "set", "requested", "asked"})) s.score += 2;
   if (has(words, {"core", "sm", "graphics", "gpu", "gr"})) s.score += 0.5;
   if (has(words, {"video", "shader", "cpu", "host"})) s.score -= 2;
-  if (asked) {
-    s.role = memory ? Role::kMemoryClock : Role::kClock;
-  } else if (has(words, {"min", "minimum", "low"})) {
+  s.role = memory ? Role::kMemoryClock : Role::kClock;
+  if (asked) return s;
+  if (has(words, {"min", "minimum", "low"})) {
     s.role = memory ? Role::kMemoryLow : Role::kAchievedLow;
   } else if (has(words, {"max", "maximum", "peak", "high"})) {
     s.role = memory ? Role::kMemoryHigh : Role::kAchievedHigh;
   } else if (got) {
     s.role = memory ? Role::kMemoryAchieved : Role::kAchieved;
-  } else {
-    s.role = memory ? Role::kMemoryClock : Role::kClock;
   }
   return s;
 }

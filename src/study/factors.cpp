@@ -67,6 +67,7 @@ std::optional<FactorTable> table_of(const Study& study, const std::vector<std::s
   for (const Workload& w : study.workloads) {
     if (!w.optimum || !w.baseline) continue;
     std::vector<std::string> level;
+    level.reserve(factors.size());
     for (const auto& f : factors) level.push_back(factor_of(w, f));
     if (std::ranges::any_of(level, [](const auto& l) { return l.empty(); })) continue;
     const std::string configuration = configuration_of(w, factors);

@@ -53,6 +53,7 @@ Matrix turned_matrix(const RawTable& t) {
     m.names.push_back(t.header[c]);
     m.lines.push_back(1);
     std::vector<Maybe> cells;
+    cells.reserve(t.rows.size());
     for (const auto& row : t.rows) cells.push_back(number_of(row[c]));
     m.cells.push_back(std::move(cells));
   }

@@ -192,6 +192,9 @@ void attach_baselines(Dataset& data) {
     ++all;
     defaults += s.setting.default_clocks ? 1 : 0;
   }
+  const bool any_sweep =
+      std::ranges::any_of(counts, [](const auto& c) { return c.second.second != c.second.first; });
+  if (!any_sweep) return;
   for (const auto& [name, count] : counts) {
     if (count.second != count.first) continue;
     std::vector<std::string> hosts;

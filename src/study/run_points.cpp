@@ -57,8 +57,8 @@ Share share_of(const meter::StoredRun& run, const std::map<std::string, std::str
 
 void judge(const meter::StoredPoint* point, const Share& share, Sample& s) {
   if (point != nullptr && point->valid) {
-    s.good = *point->valid;
-    if (!*point->valid) s.why_bad = point->reason.empty() ? "marked invalid" : point->reason;
+    s.good = point->valid;
+    if (s.good == false) s.why_bad = point->reason.empty() ? "marked invalid" : point->reason;
   }
   if (point != nullptr && point->state == "failed") {
     s.good = false;
@@ -88,7 +88,10 @@ Status read_run_file(const Reading& reading) {
     if (gpu.empty()) gpu = d.name;
     simulated = simulated || d.origin == Origin::kSimulated;
   }
-  if (simulated) reading.note("simulated", "the runs were measured on a simulated GPU");
+  if (simulated) {
+    reading.note("simulated", "the runs were measured on a simulated GPU");
+    reading.data.simulated = true;
+  }
   std::map<std::int64_t, const meter::StoredPoint*> by_id;
   for (const auto& p : points) by_id[p.id] = &p;
   const std::string program = program_of(provenance.command_line);

@@ -15,7 +15,7 @@ namespace ergon::study {
 namespace {
 
 class RunFiles : public testing::Test {
- protected:
+ public:
   RunFiles()
       : path_(std::filesystem::temp_directory_path() /
               ("ergon_study_" + std::to_string(getpid()) + ".db")) {}
@@ -23,6 +23,7 @@ class RunFiles : public testing::Test {
   RunFiles(const RunFiles&) = delete;
   RunFiles& operator=(const RunFiles&) = delete;
 
+ protected:
   [[nodiscard]] Source source() const {
     std::ifstream in(path_, std::ios::binary);
     std::ostringstream text;

@@ -98,6 +98,7 @@ struct Dataset {
   std::vector<Note> notes = {};           ///< what was assumed, and why
   std::vector<std::pair<std::string, std::uint64_t>> skipped = {};
   std::vector<Finding> findings = {};  ///< found while reading: unit slips, offsets
+  bool simulated = false;              ///< some of it was measured on a simulated GPU
   std::string parameter_name = {};     ///< what Setting::parameter is
 };
 
