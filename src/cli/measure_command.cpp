@@ -174,10 +174,26 @@ class Measurer {
                   "a run file is never written over: give another name, or remove it");
     }
     auto environment = opened_.environment;
-    if (wraps()) ERGON_TRY_STATUS(prepare_regions(environment));
+    if (wraps()) {
+      ERGON_TRY_STATUS(prepare_regions(environment));
+      name_strangers();
+    }
     program_.words = context_.program();
     program_.environment = program_environment(context_.surroundings(), environment);
     return {};
+  }
+
+  // What runs on these GPUs before our program starts is not ours, and its energy is in the figure.
+  void name_strangers() {
+    for (gpu::Gpu* gpu : opened_.gpus()) {
+      const auto processes = gpu->processes();
+      if (!processes || processes->empty()) continue;
+      std::string list;
+      for (const auto& process : *processes)
+        list += (list.empty() ? "" : ", ") + std::to_string(process.pid);
+      context_.warn("shared_gpu", "other programs use GPU " + gpu->identity().id + " (process " +
+                                      list + "): their energy is in the figures");
+    }
   }
 
   bool wraps() const { return !context_.program().empty(); }

@@ -1,6 +1,10 @@
 // Polling GPUs; one thread a GPU, so that a slow one delays no other.
 #include "ergon/run/sampler.hpp"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 #include <mutex>
@@ -83,6 +87,21 @@ struct Sampler::Impl {
   std::mutex mutex;
   SamplingCost cost;
   Nanos started_ns = 0;
+  int over = ::eventfd(0, EFD_CLOEXEC);  ///< readable once the readings end
+
+  ~Impl() {
+    for (auto& thread : threads) thread.request_stop();
+    ::eventfd_write(over, 1);
+    threads.clear();
+    if (over >= 0) ::close(over);
+  }
+  // Until then, or until the readings end: nobody waits for a thread that sleeps.
+  void rest_until(Nanos at) const {
+    const Nanos left = std::max<Nanos>(at - monotonic_clock(), 0);
+    const timespec t{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    pollfd end{.fd = over, .events = POLLIN, .revents = 0};
+    ::ppoll(&end, 1, &t, nullptr);
+  }
 
   void run(const std::stop_token& stop, Poller& poller) {
     std::uint64_t readings = 0;
@@ -98,7 +117,7 @@ struct Sampler::Impl {
         ++late;
         next = now + options.interval_ns;
       }
-      sleep_until(next);
+      rest_until(next);
     }
     const std::lock_guard lock(mutex);
     cost.cpu_time += to_seconds(thread_cpu());
@@ -144,6 +163,7 @@ bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
 
 std::vector<meter::Series> Sampler::stop() {
   for (auto& thread : impl_->threads) thread.request_stop();
+  ::eventfd_write(impl_->over, 1);
   for (auto& thread : impl_->threads) thread.join();
   impl_->threads.clear();
   impl_->cost.wall_time = to_seconds(monotonic_clock() - impl_->started_ns);
