@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 JOBS := $(shell . scripts/lib.sh && jobs)
 RELEASE := build/release
-.PHONY: help build demo test check oracles bench fuzz format samples docs clean
+.PHONY: help build demo test check oracles truth-test bench fuzz format samples docs clean
 
 help:
 	@echo "make demo     install what is missing, build, plan a bundled sample, write the report"
@@ -10,6 +10,7 @@ help:
 	@echo "make check    format, clang-tidy, sanitizers, fuzzing of 60 s a target, web build and browser tests"
 	@echo "make build    only the release binary: $(RELEASE)/bin/ergon"
 	@echo "make oracles  the published figures that a correct tool must find (needs ../shared/data or ERGON_SHARED_DATA)"
+	@echo "make truth-test  measured energy against the simulator's truth, 200 seeds a device"
 	@echo "make bench    speed and size against the peers; raw data under bench/results"
 
 build:
@@ -34,6 +35,12 @@ oracles:
 	@cmake --preset release >/dev/null
 	@cmake --build $(RELEASE) -j $(JOBS)
 	@scripts/oracles
+
+truth-test:
+	@scripts/bootstrap test
+	@cmake --preset release >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@python3 tests/e2e/truth.py $(RELEASE)/bin --seeds 200 --jobs 16 --out $(RELEASE)/truth.csv
 
 bench:
 	@scripts/bootstrap bench

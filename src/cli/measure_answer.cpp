@@ -124,6 +124,14 @@ Value run_value(const Measurement& m, const MeasuredRun& run) {
   return out;
 }
 
+std::string name_of(const MeasuredGpu& gpu) {
+  return gpu.identity.id + (gpu.repeats_sensor ? " (same sensor)" : "");
+}
+
+Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
+Value half_of(const std::optional<Estimate>& e) { return e ? Value(half_width(*e)) : Value(); }
+Value times(const std::optional<double>& v, double k) { return v ? Value(*v * k) : Value(); }
+
 Table runs_table(const Measurement& m) {
   Table table{.title = "Runs",
               .columns = {{.title = "run"},
@@ -131,44 +139,52 @@ Table runs_table(const Measurement& m) {
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 6},
                           {.title = "\u00b1 J", .significant = 2},
-                          {.title = "counter", .unit = "J", .significant = 6},
-                          {.title = "samples", .unit = "J", .significant = 6},
-                          {.title = "apart", .unit = "%", .significant = 2},
-                          {.title = "coverage", .unit = "%", .significant = 3},
                           {.title = "above idle", .unit = "J", .significant = 6},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "clock", .unit = "MHz", .significant = 4},
                           {.title = "temperature", .unit = "C", .significant = 3},
                           {.title = "held back by", .numeric = false}},
               .rows = {}};
-  const auto value_of = [](const std::optional<Estimate>& e) {
-    return e ? Value(e->value) : Value();
-  };
-  const auto times = [](const std::optional<double>& v, double k) {
-    return v ? Value(*v * k) : Value();
-  };
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     const MeasuredRun& run = m.runs[r];
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
       const run::GpuResult& result = run.gpus[g];
-      const auto& energy = result.energy;
       table.rows.push_back(
-          {std::uint64_t{r + 1}, m.gpus[g].identity.id, run.record.window.length().si(),
-           value_of(energy.energy_j),
-           energy.energy_j ? Value(half_width(*energy.energy_j)) : Value(),
-           value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
-           times(energy.disagreement, 100),
-           energy.energy_j ? Value(100 * energy.coverage) : Value(), value_of(result.above_idle_j),
-           number(result.power_w), times(result.clock_hz, 1e-6), number(result.temperature_c),
+          {std::uint64_t{r + 1}, name_of(m.gpus[g]), run.record.window.length().si(),
+           value_of(result.energy.energy_j), half_of(result.energy.energy_j),
+           value_of(result.above_idle_j), number(result.power_w), times(result.clock_hz, 1e-6),
+           number(result.temperature_c),
            !result.throttled_share     ? Value()
            : result.throttle_bits == 0 ? Value("nothing")
                                        : Value(gpu::Throttle{result.throttle_bits}.names())});
     }
     if (m.gpus.size() > 1) {
-      table.rows.push_back(
-          {std::uint64_t{r + 1}, "all", run.record.window.length().si(), value_of(run.total_j),
-           run.total_j ? Value(half_width(*run.total_j)) : Value(), Value(), Value(), Value(),
-           Value(), value_of(run.above_idle_j), Value(), Value(), Value(), Value()});
+      table.rows.push_back({std::uint64_t{r + 1}, "all", run.record.window.length().si(),
+                            value_of(run.total_j), half_of(run.total_j), value_of(run.above_idle_j),
+                            Value(), Value(), Value(), Value()});
+    }
+  }
+  return table;
+}
+
+Table estimators_table(const Measurement& m) {
+  Table table{.title = "Two estimators",
+              .columns = {{.title = "run"},
+                          {.title = "GPU", .numeric = false},
+                          {.title = "energy counter", .unit = "J", .significant = 6},
+                          {.title = "power samples", .unit = "J", .significant = 6},
+                          {.title = "apart", .unit = "%", .significant = 2},
+                          {.title = "coverage", .unit = "%", .significant = 3},
+                          {.title = "told by", .numeric = false}},
+              .rows = {}};
+  for (std::size_t r = 0; r < m.runs.size(); ++r) {
+    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+      const auto& energy = m.runs[r].gpus[g].energy;
+      table.rows.push_back({std::uint64_t{r + 1}, name_of(m.gpus[g]),
+                            value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
+                            times(energy.disagreement, 100),
+                            energy.energy_j ? Value(100 * energy.coverage) : Value(),
+                            energy.energy_j ? Value(energy.chosen) : Value("neither")});
     }
   }
   return table;
@@ -206,16 +222,22 @@ std::string gpus_text(const Measurement& m) {
 std::string headline(const Measurement& m) {
   const auto energy = mean_energy(m);
   const auto time = mean_time(m);
-  std::string text;
-  if (energy) {
-    text = estimate_text(energy);
-  } else {
-    text = "Energy unknown";
-  }
+  std::string text = energy ? estimate_text(energy) : "Energy unknown";
   if (time) text += " in " + time_text(time->value);
   text += " on " + gpus_text(m);
   if (m.runs.size() > 1) text += ", mean of " + std::to_string(m.runs.size()) + " runs";
   return text + ".";
+}
+
+// Where the sum is not known, what is known of its parts.
+void add_parts(const Measurement& m, std::vector<std::string>& lines) {
+  if (m.runs.empty() || m.gpus.size() < 2 || mean_energy(m)) return;
+  for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+    std::vector<std::optional<Estimate>> all;
+    for (const auto& run : m.runs) all.push_back(run.gpus[g].energy.energy_j);
+    if (const auto mean = run::mean_of(all))
+      lines.push_back("GPU " + m.gpus[g].identity.id + ": " + estimate_text(mean) + ".");
+  }
 }
 
 std::vector<std::string> sentences(const Measurement& m) {
@@ -225,6 +247,7 @@ std::vector<std::string> sentences(const Measurement& m) {
     if (!energy.energy_j && !energy.why_unknown.empty())
       lines.push_back("GPU " + m.gpus[g].identity.id + ": " + energy.why_unknown + ".");
   }
+  add_parts(m, lines);
   std::vector<std::optional<Estimate>> idle;
   for (const auto& gpu : m.gpus) {
     if (!gpu.repeats_sensor) idle.push_back(gpu.idle_power_w);
@@ -384,6 +407,7 @@ Answer measure_answer(const Measurement& m) {
                       .set("late", m.cost.late)
                       .set("cpu_share", wall > 0 ? Value(m.cost.cpu_time.si() / wall) : Value()));
   answer.tables.push_back(runs_table(m));
+  answer.tables.push_back(estimators_table(m));
   if (!regions.empty()) answer.tables.push_back(regions_table(regions));
   return answer;
 }

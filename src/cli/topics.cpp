@@ -198,7 +198,33 @@ Every JSON answer has schema, ergon_version, inputs, warnings, skipped and origi
 is null. More fields may appear; none is renamed without a new schema version.
 )";
 
+constexpr std::string_view kMeasure =
+    R"(MEASURE: how many joules a program took, and how well that is known
+
+Two estimators beside the program: the energy counter, aligned to its ticks, and the trapezoid
+over the renewals of the power value. The one with the narrower interval is told; where the two
+contradict each other the interval holds both. Unknown is unknown, with the reason, never 0.
+
+  interval      95 %, of the energy as the sensor sees it: edges of the window, what happened
+                between readings, resolution, gaps. The board's own gain (up to 9 %) is the same
+                for every run on that board and stands apart (supply_energy_j_ci95).
+  coverage      the share of the window's time that readings account for
+  above idle    less idle power times time (--idle 5s reads it before and after)
+  held back by  throttle reasons seen during the run: a power cap, heat
+  regions       parts of the program that it names itself (ergon.h, Python's ergon.region) or that
+                are NVTX ranges. A region too short for the sensor is "cannot be known from this
+                sensor", with the window that would do.
+
+A window starts at an observed tick and is read for two more after its end (up to half a second);
+--no-align leaves that out. The program's streams and exit status are its own.
+
+  ergon measure -r 5 --warmup 1 --idle 5s -- ./train
+  ergon measure --gpu sim:a100 -- ergon-simload phases.json
+)";
+
 constexpr std::array kTopics = {
+    Topic{"measure", "joules of a program, and how well they are known", kMeasure,
+          "region regions energy joules interval estimator estimators above-idle"},
     Topic{"critical-path", "the chain that decides the time: work, latency, host gaps", kPath,
           "path work latency host-gap host-gaps gaps unexplained host"},
     Topic{"anchor", "an operation that waits for nothing in the trace", kAnchor, "anchors"},

@@ -38,7 +38,9 @@ struct Observation::Impl {
     return wait_for_ticks(ticks);
   }
   void align_end() {
-    if (options.align) wait_for_ticks(kTicksAfter);
+    if (!options.align) return;
+    wait_for_ticks(kTicksAfter);
+    sampler->wait_for_lag(options.keep_going);
   }
   bool look() {
     if (options.regions != nullptr) options.regions->drain();

@@ -75,9 +75,20 @@ bool Poller::poll() {
     moved = last_power_ && *last_power_ != *sample->power_w;
     last_power_ = sample->power_w;
   }
-  if (last_energy_ || last_power_) reads_something_.store(true, std::memory_order_release);
+  // Half a second for the middle of the average, and two periods until it is renewed.
+  constexpr Nanos kAverageLag = 700'000'000;
+  lag_ns_.store(averaged_ && !last_energy_ ? kAverageLag : 0, std::memory_order_release);
   if (moved) ticks_.fetch_add(1, std::memory_order_acq_rel);
   return true;
+}
+
+meter::Series Poller::take() {
+  for (auto* column : {&series_.energy_j, &series_.power_w, &series_.average_power_w,
+                       &series_.clock_hz, &series_.memory_clock_hz, &series_.temperature_c,
+                       &series_.power_limit_w, &series_.utilization}) {
+    if (std::ranges::all_of(*column, meter::is_missing)) column->clear();
+  }
+  return std::move(series_);
 }
 
 struct Sampler::Impl {
@@ -159,6 +170,15 @@ bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
     sleep_until(std::min(until_ns, now + kStep));
   }
   return false;
+}
+
+void Sampler::wait_for_lag(const std::function<bool()>& keep_waiting) {
+  Nanos lag = 0;
+  for (const auto& poller : impl_->pollers) lag = std::max(lag, poller->lag_ns());
+  const Nanos until = monotonic_clock() + lag;
+  constexpr Nanos kLook = 50'000'000;
+  for (Nanos now = monotonic_clock(); now < until && keep_waiting(); now = monotonic_clock())
+    sleep_until(std::min(until, now + kLook));
 }
 
 std::vector<meter::Series> Sampler::stop() {

@@ -26,16 +26,16 @@ class Poller {
   /// Takes one reading. False once the GPU is lost: `failure` says why.
   bool poll();
   [[nodiscard]] const meter::Series& series() const { return series_; }
-  meter::Series take() { return std::move(series_); }
+  /// The readings, without the columns that this GPU never filled.
+  meter::Series take();
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   /// Readings that could not be true and were left out.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   /// Times the energy counter (without one: the power) was seen to move.
   [[nodiscard]] std::uint64_t ticks() const { return ticks_.load(std::memory_order_acquire); }
-  /// Whether there is anything that could move.
-  [[nodiscard]] bool reads_something() const {
-    return reads_something_.load(std::memory_order_acquire);
-  }
+  /// How long after a moment its power shows in full: half of the averaging window where an average
+  /// is all there is.
+  [[nodiscard]] Nanos lag_ns() const { return lag_ns_.load(std::memory_order_acquire); }
   [[nodiscard]] gpu::Gpu& gpu() const { return gpu_; }
 
  private:
@@ -49,7 +49,7 @@ class Poller {
   std::optional<std::int64_t> last_energy_;
   std::optional<double> last_power_;
   std::atomic<std::uint64_t> ticks_{0};
-  std::atomic<bool> reads_something_{false};
+  std::atomic<Nanos> lag_ns_{0};
 };
 
 /// What sampling cost.
@@ -74,6 +74,8 @@ class Sampler {
   /// `keep_waiting` is asked every millisecond. False where the time ran out.
   bool wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
                       const std::function<bool()>& keep_waiting);
+  /// Waits until what was drawn so far shows in every sensor.
+  void wait_for_lag(const std::function<bool()>& keep_waiting);
   /// Ends the threads. The series stand in the order of the GPUs.
   std::vector<meter::Series> stop();
   [[nodiscard]] const SamplingCost& cost() const;

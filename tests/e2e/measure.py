@@ -1,0 +1,475 @@
+"""`ergon measure` on simulated GPUs with faults: each failure that users of other tools reported is one function, named
+after its number in the list of failures; the rest are named after what they show.
+
+measure.py BIN [NAME...]: one line a test, name | expected | found | pass/FAIL. They run side by side: they mostly sleep.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.path.abspath(sys.argv[1])
+ERGON = os.path.join(BIN, "ergon")
+SIMLOAD = os.path.join(BIN, "ergon-simload")
+LIB = os.path.join(os.path.dirname(BIN), "lib")
+
+
+class Measured:
+    """One run of `ergon measure`: exit status, streams, answer (None where there is none), truth of ergon-simload."""
+
+    def __init__(self, gpu, *flags, program=None, phases=None, env=None, stdin=None):
+        with tempfile.TemporaryDirectory() as folder:
+            answer, truth = os.path.join(folder, "answer.json"), os.path.join(folder, "truth.json")
+            if phases:
+                with open(os.path.join(folder, "phases.json"), "w", encoding="utf-8") as file:
+                    json.dump({"repeat": 1, "phases": phases}, file)
+                program = [SIMLOAD, os.path.join(folder, "phases.json")]
+            words = [ERGON, "measure", *(["--gpu", gpu] if gpu else []), "--export", f"json:{answer}", *flags, *(["--", *program] if program else [])]
+            done = subprocess.run(words, env={**os.environ, "ERGON_SIM_TRUTH": truth, **(env or {})}, input=stdin,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+            self.answer = load(answer)
+            self.truth = load(truth)
+        self.codes = {w["code"] for w in self.answer["warnings"]} if self.answer else set()
+        self.run = self.answer["runs"][0] if self.answer else None
+        self.gpus = self.run["gpus"] if self.run else []
+
+    def holds_truth(self, gpu=0):
+        """Whether the interval holds the true energy, and how wide and how far off it is."""
+        mine, true = self.gpus[gpu], self.truth["gpus"][gpu]["energy_j"]
+        if mine["energy_j"] is None:
+            return False, mine["why_unknown"]
+        low, high = mine["energy_j_ci95"]
+        # The program starts and ends a moment before and after the work: a few milliseconds of idle power.
+        slack = 0.001 * true
+        return (low - slack <= true <= high + slack,
+                f"{mine['energy_j']:.1f} J in [{low:.1f}, {high:.1f}], truth {true:.1f} J ({mine['chosen']})")
+
+
+def load(path):
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+BUSY = [{"name": "busy", "duration_s": 3, "compute": 0.7, "memory": 0.3}]
+
+
+# Energy and power values
+
+def failure_01_counter_and_samples_are_compared():
+    """both estimators, their difference, a warning where they contradict"""
+    m = Measured("sim:a100,seed=3", phases=BUSY)
+    g = m.gpus[0]
+    good, found = m.holds_truth()
+    return good and g["energy_counter_j"] and g["energy_trapezoid_j"] and 0 <= g["disagreement"] < 0.05, found
+
+
+def failure_03_no_counter_is_not_zero():
+    """energy from power samples, the counter null with its reason"""
+    m = Measured("sim:a100,fault=no-energy-counter", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and m.gpus[0]["energy_counter_j"] is None and m.gpus[0]["counter_refused"], found
+
+
+def failure_07_one_second_average():
+    """a board that gives a one-second average only: the interval holds the truth"""
+    m = Measured("sim:h100,fault=not-supported+no-energy-counter", phases=[{**BUSY[0], "duration_s": 6}])
+    good, found = m.holds_truth()
+    return good, found
+
+
+def failure_08_short_run_on_an_averaged_sensor():
+    """half a second on a one-second average: refused with the window that would do"""
+    m = Measured("sim:h100,fault=not-supported+no-energy-counter", phases=[{**BUSY[0], "duration_s": 0.5}])
+    g = m.gpus[0]
+    return g["energy_j"] is None and g["window_needed_s"] >= 1, g["why_unknown"] or f"{g['energy_j']} J"
+
+
+def failure_09_garbage_with_success():
+    """impossible values are left out and counted"""
+    m = Measured("sim:a100,fault=garbage", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and "impossible_readings" in m.codes, found
+
+
+def failure_11_counter_that_wraps():
+    """no terawatts: the wrap is bridged"""
+    m = Measured("sim:a100,fault=counter-wrap", phases=[{**BUSY[0], "duration_s": 8}])
+    good, found = m.holds_truth()
+    return good, found
+
+
+def failure_14_frozen_counter():
+    """the counter is refused, samples tell the energy"""
+    m = Measured("sim:a100,fault=counter-frozen", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and m.gpus[0]["energy_counter_j"] is None and m.gpus[0]["chosen"] == "trapezoid", found
+
+
+def failure_17_readings_before_the_run():
+    """the load before the run is not in the figure"""
+    with tempfile.TemporaryDirectory() as state:
+        phases = os.path.join(state, "phases.json")
+        with open(phases, "w", encoding="utf-8") as file:
+            json.dump({"repeat": 1, "phases": BUSY}, file)
+        env = {"ERGON_SIM_STATE": os.path.join(state, "machine")}
+        os.mkdir(env["ERGON_SIM_STATE"])
+        before = Measured("sim:a100", program=[SIMLOAD, phases], env=env)
+        idle = Measured("sim:a100", program=["sleep", "2"], env=env)
+    busy_w, idle_w = before.gpus[0]["power_w"], idle.gpus[0]["power_w"]
+    return idle_w < 90 < busy_w, f"{busy_w:.0f} W, then idle {idle_w:.0f} W"
+
+
+def failure_18_missing_synchronisation():
+    """a region waits for the device at both ends"""
+    program = """
+import sys, types
+sys.path.insert(0, sys.argv[1])
+calls = []
+sys.modules["torch"] = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: True, synchronize=lambda: calls.append(1)))
+import ergon
+with ergon.region("synchronised"): pass
+with ergon.region("not", sync=False): pass
+print(len(calls))
+"""
+    m = Measured("sim:a100", "--no-align", program=[sys.executable, "-c", program, os.path.join(ROOT, "bindings/python/src")])
+    return m.out.strip() == "2" and [r["name"] for r in m.answer["regions"]] == ["synchronised", "not"], f"{m.out.strip()} calls"
+
+
+def failure_19_first_runs_are_noisy():
+    """warm-up runs do not count"""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log")
+        m = Measured("sim:a100", "-r", "3", "--warmup", "2", "--no-align", program=["sh", "-c", f"echo x >> {log}; sleep 0.35"])
+        with open(log, encoding="utf-8") as file:
+            started = len(file.readlines())
+    return started == 5 and len(m.answer["runs"]) == 3, f"{started} started, {len(m.answer['runs'])} counted"
+
+
+def failure_20_others_on_the_gpu():
+    """another program on the GPU is named"""
+    with tempfile.TemporaryDirectory() as state:
+        phases = os.path.join(state, "phases.json")
+        with open(phases, "w", encoding="utf-8") as file:
+            json.dump({"repeat": 1, "phases": BUSY}, file)
+        machine = os.path.join(state, "machine")
+        os.mkdir(machine)
+        with subprocess.Popen([SIMLOAD, phases], env={**os.environ, "ERGON_SIM": "a100", "ERGON_SIM_STATE": machine}) as other:
+            time.sleep(0.4)
+            m = Measured("sim:a100", program=["sleep", "0.5"], env={"ERGON_SIM_STATE": machine})
+            other.wait()
+    return "shared_gpu" in m.codes, ", ".join(sorted(m.codes)) or "no warning"
+
+
+def failure_20_repeated_runs_have_an_interval():
+    """mean and interval over runs that differ; clock, temperature and throttling beside each"""
+    m = Measured("sim:a100", "-r", "3", phases=[{**BUSY[0], "duration_s": 1}])
+    mean = m.answer["mean"]
+    low, high = mean["energy_j_ci95"]
+    spread = [run["total"]["energy_j"] for run in m.answer["runs"]]
+    shown = all(run["gpus"][0][key] is not None for run in m.answer["runs"] for key in ("clock_hz", "temperature_c", "throttled"))
+    return shown and low < mean["energy_j"] < high and max(spread) - min(spread) < 3 * (high - low), f"{mean['energy_j']:.1f} J in [{low:.1f}, {high:.1f}]"
+
+
+# Support, permissions, drivers
+
+def failure_26_one_gpu_does_not_silence_the_others():
+    """the other GPU's energy is told, the sum is unknown"""
+    m = Measured("sim:a100,gpus=2,fault=one-gpu-broken", "--duration", "1s")
+    return (m.status == 0 and m.gpus[0]["energy_j"] and m.gpus[1]["energy_j"] is None and m.run["total"]["energy_j"] is None
+            and "unreadable_gpu" in m.codes), f"{[g['energy_j'] for g in m.gpus]}"
+
+
+def failure_27_nothing_can_be_read():
+    """refused before the program runs, exit status 125"""
+    m = Measured("sim:a100,fault=partial", program=["echo", "ran"])
+    return m.status == 125 and m.out == "" and "not supported" in m.err, f"exit {m.status}: {m.err.splitlines()[0]}"
+
+
+def failure_28_partial_nvml():
+    """power missing, the counter there: the counter tells"""
+    m = Measured("sim:a100,fault=power-na", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and m.gpus[0]["energy_trapezoid_j"] is None, found
+
+
+def failure_29_versions_differ():
+    """named, exit status 125 where a program is wrapped and 4 where none is"""
+    m = Measured("sim:a100,fault=version-mismatch", program=["echo", "ran"])
+    w = Measured("sim:a100,fault=version-mismatch", "--duration", "1s")
+    return m.status == 125 and w.status == 4 and "different versions" in m.err and m.out == "", f"exit {m.status} and {w.status}: {m.err.splitlines()[0]}"
+
+
+def failure_30_failure_is_not_ignored():
+    """no driver is no success, and the program does not run unmeasured"""
+    m = Measured("sim:a100,fault=no-driver", program=["echo", "ran"])
+    return m.status == 125 and m.out == "" and "driver is not loaded" in m.err, f"exit {m.status}: {m.err.splitlines()[0]}"
+
+
+# Which GPU, sharing
+
+def failure_42_cuda_index_is_not_the_drivers():
+    """CUDA_VISIBLE_DEVICES decides which GPU is measured, by UUID too"""
+    with tempfile.TemporaryDirectory() as machine:
+        env = {"ERGON_SIM": "a100,gpus=2", "ERGON_SIM_STATE": machine, "LD_LIBRARY_PATH": os.path.join(LIB, "sim")}
+        both = Measured("", "--duration", "300ms", env=env)
+        uuids = [g["uuid"] for g in both.answer["gpus"]]
+        one = Measured("", "--duration", "300ms", env={**env, "CUDA_VISIBLE_DEVICES": uuids[1]})
+        index = Measured("", "--duration", "300ms", env={**env, "CUDA_VISIBLE_DEVICES": "1"})
+    found = [[g["uuid"] for g in m.answer["gpus"]] for m in (one, index)]
+    return len(uuids) == 2 and found == [[uuids[1]], [uuids[1]]], f"{found == [[uuids[1]], [uuids[1]]]} of {len(uuids)} GPUs"
+
+
+def failure_43_cuda_and_pci_order():
+    """--gpu cuda:1 is the GPU that CUDA calls 1"""
+    with tempfile.TemporaryDirectory() as machine:
+        env = {"ERGON_SIM": "a100,gpus=2", "ERGON_SIM_STATE": machine, "LD_LIBRARY_PATH": os.path.join(LIB, "sim"), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        both = Measured("", "--duration", "300ms", env=env)
+        one = Measured("cuda:1", "--duration", "300ms", env=env)
+    found = [g["pci"] for g in one.answer["gpus"]]
+    return found == [sorted(g["pci"] for g in both.answer["gpus"])[1]], str(found)
+
+
+def failure_44_mig_power_is_the_whole_gpus():
+    """said so"""
+    m = Measured("sim:a100,fault=mig", "--duration", "600ms")
+    return "MIG" in m.err, m.err.splitlines()[0] if m.err else "nothing said"
+
+
+def failure_45_mig_instances_are_not_summed():
+    """two instances of one GPU: the total is the GPU's energy once"""
+    with tempfile.TemporaryDirectory() as machine:
+        env = {"ERGON_SIM": "a100,fault=mig", "ERGON_SIM_STATE": machine, "LD_LIBRARY_PATH": os.path.join(LIB, "sim")}
+        doctor = subprocess.run([ERGON, "doctor", "-f", "json", "--watch", "100ms"], env={**os.environ, **env}, capture_output=True, text=True, check=False)
+        instances = re.findall(r'"(MIG-[^"]+)"', doctor.stdout)
+        if len(instances) < 2:
+            return False, f"{len(instances)} instances are listed"
+        m = Measured(",".join(instances[:2]), "--duration", "600ms", env=env)
+    single = m.gpus[0]["energy_j"]
+    total = m.run["total"]["energy_j"]
+    return len(m.gpus) == 2 and abs(total / single - 1) < 1e-9 and m.gpus[1]["shares_sensor"], f"{len(m.gpus)} instances, {single:.2f} J each, total {total:.2f} J"
+
+
+def failure_46_utilisation_under_mig():
+    """missing, not 0"""
+    m = Measured("sim:a100,fault=mig", "--duration", "600ms")
+    return m.gpus[0]["utilization"] is None and m.gpus[0]["energy_j"], str(m.gpus[0]["utilization"])
+
+
+def failure_51_no_cpu_counters_in_a_virtual_machine():
+    """null with the reason, never 0"""
+    m = Measured("sim:a100", "--duration", "300ms", "--no-align")
+    cpu = m.run["cpu"]
+    return (cpu["energy_j"] is None and bool(cpu["why_unknown"])) or (cpu["energy_j"] or 0) > 0, str(cpu)
+
+
+# The program's own
+
+def streams_are_untouched():
+    """stdin, stdout, stderr and exit status are the program's"""
+    m = Measured("sim:a100", "--no-align", program=["sh", "-c", "cat; echo error >&2; exit 9"], stdin="in\n")
+    return m.status == 9 and m.out == "in\n" and m.err.startswith("error\n"), f"exit {m.status}, {m.out!r}"
+
+
+def signalled(number, to_group):
+    """Sends a signal to a measured program (or to its whole group, as a terminal does); gives status, output, answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer, ready = os.path.join(folder, "answer.json"), os.path.join(folder, "ready")
+        program = f"trap 'echo caught; sleep 0.05; exit 42' INT TERM; touch {ready}; while :; do sleep 0.02; done"
+        with subprocess.Popen([ERGON, "measure", "--gpu", "sim:a100", "--export", f"json:{answer}", "--", "sh", "-c", program],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as tool:
+            while not os.path.exists(ready):
+                time.sleep(0.01)
+            time.sleep(0.4)
+            (os.killpg if to_group else os.kill)(tool.pid, number)
+            out, _ = tool.communicate(timeout=20)
+        return tool.returncode, out, load(answer)
+
+
+def interrupt_of_the_group():
+    """SIGINT to both (Ctrl-C): the program ends as it likes, the tool reports"""
+    status, out, answer = signalled(signal.SIGINT, True)
+    return status == 42 and "caught" in out and answer["runs"][0]["exit_status"] == 42, f"exit {status}, {out!r}"
+
+
+def termination_is_forwarded():
+    """SIGTERM to the tool reaches the program, the tool reports"""
+    status, out, answer = signalled(signal.SIGTERM, False)
+    return status == 42 and out == "caught\n" and answer["runs"][0]["exit_status"] == 42, f"exit {status}, {out!r}"
+
+
+def killed_program():
+    """a program that is killed: 137, its regions are cut, its energy is told"""
+    program = "import sys, os, time; sys.path.insert(0, sys.argv[1]); import ergon\nwith ergon.region('open'):\n  time.sleep(0.6); os.kill(os.getpid(), 9)"
+    m = Measured("sim:a100", program=[sys.executable, "-c", program, os.path.join(ROOT, "bindings/python/src")])
+    region = m.answer["regions"][0]
+    return m.status == 137 and region["cut"] and region["energy_j"] and m.gpus[0]["energy_j"], f"exit {m.status}, region {region['energy_j']}"
+
+
+def a_process_is_watched():
+    """--pid ends with the process"""
+    with subprocess.Popen(["sleep", "1"]) as other:
+        m = Measured("sim:a100", "--pid", str(other.pid))
+        other.wait()
+    return m.status == 0 and 0.5 < m.run["time_s"] < 1.2 and m.gpus[0]["energy_j"], f"{m.run['time_s']:.2f} s"
+
+
+def idle_is_apart():
+    """--idle: energy above idle is the program's own"""
+    m = Measured("sim:a100", "--idle", "1s", program=["sleep", "1"])
+    g = m.gpus[0]
+    low, high = g["above_idle_j_ci95"]
+    return low <= 0 <= high and m.answer["gpus"][0]["idle_power_w"] > 20, f"{g['above_idle_j']:.2f} J in [{low:.2f}, {high:.2f}]"
+
+
+def a_short_region_is_refused():
+    """50 ms cannot be known, and the window that would do is told"""
+    program = "import sys, time; sys.path.insert(0, sys.argv[1]); import ergon\ntime.sleep(0.5)\nwith ergon.region('short'): time.sleep(0.05)\ntime.sleep(0.5)"
+    m = Measured("sim:a100", program=[sys.executable, "-c", program, os.path.join(ROOT, "bindings/python/src")])
+    region = m.answer["regions"][0]
+    return region["energy_j"] is None and "cannot be known from this sensor" in region["why_unknown"] and region["window_needed_s"], region["why_unknown"]
+
+
+def c_and_cpp_regions():
+    """a C++ program that links the library"""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        return None, "no C++ compiler"
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "p.cpp")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write('#include <ergon.h>\n#include <unistd.h>\nint main() { ergon_region_t r = ergon_region_begin("c"); usleep(500000);'
+                       ' ergon_region_end(r); { ergon::Region s("c++"); usleep(500000); } return ergon_measuring() ? 0 : 1; }\n')
+        program = os.path.join(folder, "p")
+        subprocess.run([compiler, source, "-o", program, "-I", os.path.join(ROOT, "bindings/c/include"), "-L", LIB, "-lergon_region",
+                        f"-Wl,-rpath,{LIB}"], check=True)
+        m = Measured("sim:a100", program=[program])
+        alone = subprocess.run([program], check=False).returncode
+    regions = {r["name"]: r["energy_j"] for r in m.answer["regions"]}
+    return m.status == 0 and alone == 1 and set(regions) == {"c", "c++"} and all(regions.values()), str(regions)
+
+
+# Other people's programs
+
+def client(program, *flags, gpu="sim:a100,seed=5", needs=""):
+    """A Python program with the packages of scripts/requirements/clients.txt under `ergon measure`; None where they are not there."""
+    python = os.environ.get("ERGON_CLIENTS_PYTHON")
+    if not python or subprocess.run([python, "-c", f"import {needs}"], capture_output=True, check=False).returncode != 0:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        phases = os.path.join(folder, "phases.json")
+        with open(phases, "w", encoding="utf-8") as file:
+            json.dump({"repeat": 1, "phases": [{**BUSY[0], "duration_s": 4}]}, file)
+        return Measured(gpu, *flags, program=[python, "-c", program, SIMLOAD, phases])
+
+
+def zeus_monitor_agrees():
+    """Zeus's monitor and ours over the same run of ergon-simload, within what the sensor allows"""
+    m = client("""
+import subprocess, sys, time
+from zeus.monitor import ZeusMonitor
+monitor = ZeusMonitor(gpu_indices=[0], approx_instant_energy=False)
+monitor.begin_window("run", sync_execution=False)
+subprocess.run(sys.argv[1:], check=True)
+time.sleep(0.15)
+print("zeus", monitor.end_window("run", sync_execution=False).total_energy)
+""", needs="zeus.monitor")
+    if m is None:
+        return None, "no Python with Zeus"
+    zeus = float(re.search(r"zeus ([0-9.]+)", m.out).group(1))
+    region = m.answer["regions"][0]["energy_j"]
+    # Zeus reads the counter at both ends: up to a tick (100 ms) of idle power at each.
+    truth = m.truth["gpus"][0]["energy_j"]
+    return abs(region / truth - 1) < 0.01 and abs(zeus - region) < 0.005 * truth + 0.3 * 60, f"Zeus {zeus:.1f} J, ours {region:.1f} J, truth {truth:.1f} J"
+
+
+def clocks_that_others_set_are_seen():
+    """nvidia-ml-py locks 900 MHz: the achieved clock says so"""
+    m = client("""
+import subprocess, sys, pynvml
+pynvml.nvmlInit()
+gpu = pynvml.nvmlDeviceGetHandleByIndex(0)
+pynvml.nvmlDeviceSetGpuLockedClocks(gpu, 900, 900)
+subprocess.run(sys.argv[1:], check=True)
+pynvml.nvmlDeviceResetGpuLockedClocks(gpu)
+""", needs="pynvml")
+    if m is None:
+        return None, "no Python with nvidia-ml-py"
+    g = m.gpus[0]
+    return abs(g["clock_max_hz"] - 900e6) < 16e6 or abs(g["clock_hz"] - 900e6) < 30e6, f"{g['clock_hz'] / 1e6:.0f} MHz"
+
+
+def nvtx_ranges_are_regions():
+    """ranges of the nvtx package from PyPI, unmodified: default domain, own domain, registered strings, nesting"""
+    program = """
+import nvtx, time
+with nvtx.annotate("outer"):
+    time.sleep(0.4)
+    with nvtx.annotate("inner", domain="library"):
+        time.sleep(0.4)
+@nvtx.annotate("decorated")
+def f(): time.sleep(0.4)
+f()
+r = nvtx.start_range("started"); time.sleep(0.4); nvtx.end_range(r)
+"""
+    m = client(program, needs="nvtx")
+    if m is None:
+        return None, "no Python with the nvtx package"
+    off = client(program, "--no-nvtx", "--no-align", needs="nvtx")
+    found = {r["name"]: round(r["time_s"], 1) for r in m.answer["regions"]}
+    expected = {"outer": 0.8, "library: inner": 0.4, "decorated": 0.4, "started": 0.4}
+    return found == expected and all(r["energy_j"] for r in m.answer["regions"]) and not off.answer["regions"], str(found)
+
+
+def every_run_file_holds_the_runs():
+    """-o: runs, regions and readings, and no file is written over"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "runs.db")
+        m = Measured("sim:a100", "-r", "2", "-o", path, program=["sleep", "0.4"])
+        import sqlite3
+        with sqlite3.connect(path) as file:
+            runs = file.execute("select count(*), min(exit_status) from runs").fetchone()
+            samples = file.execute("select count(*) from samples where energy_j is not null").fetchone()[0]
+        again = Measured("sim:a100", "-o", path, program=["echo", "ran"])
+    return m.status == 0 and runs == (2, 0) and samples > 80 and again.status == 125 and again.out == "", f"{runs[0]} runs, {samples} readings"
+
+
+def tests():
+    wanted = set(sys.argv[2:])
+    all_tests = [f for f in globals().values() if isinstance(f, types.FunctionType) and f.__doc__ and f.__code__.co_argcount == 0]
+    return [f for f in all_tests if not wanted or f.__name__ in wanted]
+
+
+def attempt(test):
+    try:
+        return test()
+    except Exception as error:  # a test that breaks has failed
+        return False, f"{type(error).__name__}: {error}"
+
+
+def main():
+    if not os.path.exists(SIMLOAD):
+        print("skipped: this build has no ergon-simload")
+        return 77
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        chosen = tests()
+        for test, (good, found) in zip(chosen, pool.map(attempt, chosen)):
+            failed += good is not None and not good
+            verdict = f"skipped: {found}" if good is None else "pass" if good else "FAIL"
+            print(f"{test.__name__} | {' '.join(test.__doc__.split())} | {found} | {verdict}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
