@@ -14,6 +14,9 @@ constexpr Nanos kLook = 50'000'000;  ///< how often marks are taken in and the c
 constexpr std::uint64_t kTicksBefore = 3;  ///< the first reading's own tick is not known
 constexpr std::uint64_t kTicksAfter = 2;
 
+// A tick that holds an edge ends within this time after it.
+constexpr Nanos kEdge = 150'000'000;
+
 }  // namespace
 
 struct Observation::Impl {
@@ -28,7 +31,11 @@ struct Observation::Impl {
   bool wait_for_ticks(std::uint64_t ticks) {
     if (sensors.empty()) return false;
     const Nanos limit = options.align_limit_ns * static_cast<Nanos>(ticks);
-    return sampler->wait_for_ticks(ticks, monotonic_clock() + limit, options.keep_going);
+    const Nanos now = monotonic_clock();
+    sampler->read_finely(now + limit + kEdge);
+    const bool seen = sampler->wait_for_ticks(ticks, now + limit, options.keep_going);
+    sampler->read_finely(monotonic_clock() + kEdge);
+    return seen;
   }
   // Whether the next window starts just after a tick.
   bool align_start() {

@@ -16,6 +16,8 @@
 namespace ergon::run {
 namespace {
 
+constexpr Nanos kDueEarly = 3'000'000;
+
 Nanos thread_cpu() {
   timespec t{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -78,7 +80,13 @@ bool Poller::poll() {
   // Half a second for the middle of the average, and two periods until it is renewed.
   constexpr Nanos kAverageLag = 700'000'000;
   lag_ns_.store(averaged_ && !last_energy_ ? kAverageLag : 0, std::memory_order_release);
-  if (moved) ticks_.fetch_add(1, std::memory_order_acq_rel);
+  if (moved) {
+    // A tenth of the period and a reading before it could come.
+    const Nanos period = at - last_tick_ns_;
+    due_ns_ = last_tick_ns_ > 0 ? at + period - period / 10 - kDueEarly : 0;
+    last_tick_ns_ = at;
+    ticks_.fetch_add(1, std::memory_order_acq_rel);
+  }
   return true;
 }
 
@@ -98,6 +106,7 @@ struct Sampler::Impl {
   std::mutex mutex;
   SamplingCost cost;
   Nanos started_ns = 0;
+  std::atomic<Nanos> fine_until_ns{0};
   int over = ::eventfd(0, EFD_CLOEXEC);  ///< readable once the readings end
 
   ~Impl() {
@@ -121,12 +130,17 @@ struct Sampler::Impl {
     while (!stop.stop_requested()) {
       if (!poller.poll()) break;
       ++readings;
-      next += options.interval_ns;
       const Nanos now = monotonic_clock();
+      Nanos interval = options.interval_ns;
+      if (now < fine_until_ns.load(std::memory_order_relaxed)) {
+        const Nanos until_due = poller.tick_due_ns() - now;
+        interval = std::min(interval, std::max(options.edge_interval_ns, until_due));
+      }
+      next += interval;
       if (now >= next) {
         // Late: the rhythm starts anew, readings are not made up for.
-        ++late;
-        next = now + options.interval_ns;
+        late += now >= next + options.interval_ns ? 1 : 0;
+        next = now + interval;
       }
       rest_until(next);
     }
@@ -152,6 +166,10 @@ void Sampler::start() {
     impl_->threads.emplace_back([impl = impl_.get(), p = poller.get()](
                                     const std::stop_token& stop) { impl->run(stop, *p); });
   }
+}
+
+void Sampler::read_finely(Nanos until_ns) {
+  impl_->fine_until_ns.store(until_ns, std::memory_order_relaxed);
 }
 
 bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,

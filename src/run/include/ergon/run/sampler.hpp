@@ -15,6 +15,8 @@ namespace ergon::run {
 struct SamplerOptions {
   /// Energy and power. 10 ms finds the tick of a counter that moves every 100 ms to 5 ms.
   Nanos interval_ns = 10'000'000;
+  /// While an edge of a window is near: finds the ticks beside it to a millisecond.
+  Nanos edge_interval_ns = 2'000'000;
   /// Clocks, throttle reasons, temperature, limit, utilization: every so many readings.
   int slow_every = 10;
 };
@@ -37,6 +39,8 @@ class Poller {
   /// is all there is.
   [[nodiscard]] Nanos lag_ns() const { return lag_ns_.load(std::memory_order_acquire); }
   [[nodiscard]] gpu::Gpu& gpu() const { return gpu_; }
+  /// From when on the next tick is due, by the last two; 0: not known.
+  [[nodiscard]] Nanos tick_due_ns() const { return due_ns_; }
 
  private:
   gpu::Gpu& gpu_;
@@ -48,6 +52,8 @@ class Poller {
   std::uint64_t refused_ = 0;
   std::optional<std::int64_t> last_energy_;
   std::optional<double> last_power_;
+  Nanos last_tick_ns_ = 0;
+  Nanos due_ns_ = 0;
   std::atomic<std::uint64_t> ticks_{0};
   std::atomic<Nanos> lag_ns_{0};
 };
@@ -70,6 +76,8 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
 
   void start();
+  /// Reads at the interval of edges until `until_ns`.
+  void read_finely(Nanos until_ns);
   /// Waits until every GPU's counter has moved `ticks` times from now, at most until `until_ns`.
   /// `keep_waiting` is asked every millisecond. False where the time ran out.
   bool wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
