@@ -18,8 +18,6 @@ void set_estimate(Value& out, const std::string& key, const std::optional<Estima
 
 Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
-double half_width(const Estimate& e) { return (e.high - e.low) / 2; }
-
 Value gpu_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
   Value out = Value::object();
   const auto& energy = result.energy;
@@ -124,95 +122,6 @@ Value run_value(const Measurement& m, const MeasuredRun& run) {
   return out;
 }
 
-std::string name_of(const MeasuredGpu& gpu) {
-  return gpu.identity.id + (gpu.repeats_sensor ? " (same sensor)" : "");
-}
-
-Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
-Value half_of(const std::optional<Estimate>& e) { return e ? Value(half_width(*e)) : Value(); }
-Value times(const std::optional<double>& v, double k) { return v ? Value(*v * k) : Value(); }
-
-Table runs_table(const Measurement& m) {
-  Table table{.title = "Runs",
-              .columns = {{.title = "run"},
-                          {.title = "GPU", .numeric = false},
-                          {.title = "time", .unit = "s", .significant = 5},
-                          {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "\u00b1 J", .significant = 2},
-                          {.title = "above idle", .unit = "J", .significant = 6},
-                          {.title = "power", .unit = "W", .significant = 4},
-                          {.title = "clock", .unit = "MHz", .significant = 4},
-                          {.title = "temperature", .unit = "C", .significant = 3},
-                          {.title = "held back by", .numeric = false}},
-              .rows = {}};
-  for (std::size_t r = 0; r < m.runs.size(); ++r) {
-    const MeasuredRun& run = m.runs[r];
-    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
-      const run::GpuResult& result = run.gpus[g];
-      table.rows.push_back(
-          {std::uint64_t{r + 1}, name_of(m.gpus[g]), run.record.window.length().si(),
-           value_of(result.energy.energy_j), half_of(result.energy.energy_j),
-           value_of(result.above_idle_j), number(result.power_w), times(result.clock_hz, 1e-6),
-           number(result.temperature_c),
-           !result.throttled_share     ? Value()
-           : result.throttle_bits == 0 ? Value("nothing")
-                                       : Value(gpu::Throttle{result.throttle_bits}.names())});
-    }
-    if (m.gpus.size() > 1) {
-      table.rows.push_back({std::uint64_t{r + 1}, "all", run.record.window.length().si(),
-                            value_of(run.total_j), half_of(run.total_j), value_of(run.above_idle_j),
-                            Value(), Value(), Value(), Value()});
-    }
-  }
-  return table;
-}
-
-Table estimators_table(const Measurement& m) {
-  Table table{.title = "Two estimators",
-              .columns = {{.title = "run"},
-                          {.title = "GPU", .numeric = false},
-                          {.title = "energy counter", .unit = "J", .significant = 6},
-                          {.title = "power samples", .unit = "J", .significant = 6},
-                          {.title = "apart", .unit = "%", .significant = 2},
-                          {.title = "coverage", .unit = "%", .significant = 3},
-                          {.title = "told by", .numeric = false}},
-              .rows = {}};
-  for (std::size_t r = 0; r < m.runs.size(); ++r) {
-    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
-      const auto& energy = m.runs[r].gpus[g].energy;
-      table.rows.push_back({std::uint64_t{r + 1}, name_of(m.gpus[g]),
-                            value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
-                            times(energy.disagreement, 100),
-                            energy.energy_j ? Value(100 * energy.coverage) : Value(),
-                            energy.energy_j ? Value(energy.chosen) : Value("neither")});
-    }
-  }
-  return table;
-}
-
-Table regions_table(const std::vector<run::RegionResult>& regions) {
-  Table table{.title = "Regions",
-              .columns = {{.title = "region", .numeric = false},
-                          {.title = "times"},
-                          {.title = "time", .unit = "s", .significant = 5},
-                          {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "\u00b1 J", .significant = 2},
-                          {.title = "power", .unit = "W", .significant = 4},
-                          {.title = "how it is known", .numeric = false, .whole = true}},
-              .rows = {}};
-  for (const auto& region : regions) {
-    const bool known = region.energy_j.has_value();
-    table.rows.push_back(
-        {region.name, std::uint64_t{region.count}, region.time.si(),
-         known ? Value(region.energy_j->value) : Value(),
-         known ? Value(half_width(*region.energy_j)) : Value(),
-         known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
-         known ? (region.method == "fitted" ? "fitted to the readings' shares" : "measured")
-               : region.why_unknown});
-  }
-  return table;
-}
-
 std::string gpus_text(const Measurement& m) {
   if (m.gpus.size() != 1) return std::to_string(m.gpus.size()) + " GPUs";
   const auto& who = m.gpus.front().identity;
@@ -234,6 +143,7 @@ void add_parts(const Measurement& m, std::vector<std::string>& lines) {
   if (m.runs.empty() || m.gpus.size() < 2 || mean_energy(m)) return;
   for (std::size_t g = 0; g < m.gpus.size(); ++g) {
     std::vector<std::optional<Estimate>> all;
+    all.reserve(m.runs.size());
     for (const auto& run : m.runs) all.push_back(run.gpus[g].energy.energy_j);
     if (const auto mean = run::mean_of(all))
       lines.push_back("GPU " + m.gpus[g].identity.id + ": " + estimate_text(mean) + ".");
@@ -255,13 +165,14 @@ std::vector<std::string> sentences(const Measurement& m) {
   if (const auto power = run::sum_of(idle)) {
     char text[96];
     std::snprintf(text, sizeof text, "Idle power %.4g W \u00b1 %.2g W", power->value,
-                  half_width(*power));
+                  half_width_of(*power));
     std::string line = text;
     if (const auto above = mean_above_idle(m))
       line += "; above idle the program took " + estimate_text(above);
     lines.push_back(line + ".");
   }
   std::vector<std::optional<Estimate>> cpu;
+  cpu.reserve(m.runs.size());
   for (const auto& run : m.runs) {
     cpu.push_back(
         run.cpu_j ? std::optional(Estimate{*run.cpu_j, *run.cpu_j, *run.cpu_j, Origin::kMeasured})
@@ -287,7 +198,7 @@ std::vector<std::string> sentences(const Measurement& m) {
 std::string estimate_text(const std::optional<Estimate>& estimate) {
   if (!estimate) return "unknown";
   // As many decimals as the half-width has two digits of.
-  const double half = half_width(*estimate);
+  const double half = half_width_of(*estimate);
   int decimals = 0;
   for (double h = half; h > 0 && h < 9.95 && decimals < 6; h *= 10) ++decimals;
   char text[96];
@@ -346,6 +257,7 @@ namespace {
 template <class F>
 std::optional<Estimate> over_runs(const Measurement& m, F part) {
   std::vector<std::optional<Estimate>> all;
+  all.reserve(m.runs.size());
   for (const auto& run : m.runs) all.push_back(part(run));
   return run::mean_of(all);
 }

@@ -146,6 +146,7 @@ TEST(Regions, ManyThreadsAndProcessesShareOneRing) {
                      [](const Library& l) {
                        const pid_t other = ::fork();
                        std::vector<std::thread> threads;
+                       threads.reserve(3);
                        for (int t = 0; t < 3; ++t) {
                          threads.emplace_back([&l] {
                            for (int i = 0; i < 2000; ++i) l.end(l.begin("shared"));

@@ -81,6 +81,13 @@ def failure_03_no_counter_is_not_zero():
     return good and m.gpus[0]["energy_counter_j"] is None and m.gpus[0]["counter_refused"], found
 
 
+def failure_05_millijoules_are_not_joules():
+    """NVML's millijoules and milliwatts come out as the joules that were spent"""
+    m = Measured("sim:v100,seed=2", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and abs(m.gpus[0]["energy_trapezoid_j"] / m.truth["gpus"][0]["energy_j"] - 1) < 0.05, found
+
+
 def failure_07_one_second_average():
     """a board that gives a one-second average only: the interval holds the truth"""
     m = Measured("sim:h100,fault=not-supported+no-energy-counter", phases=[{**BUSY[0], "duration_s": 6}])
@@ -98,6 +105,20 @@ def failure_08_short_run_on_an_averaged_sensor():
 def failure_09_garbage_with_success():
     """impossible values are left out and counted"""
     m = Measured("sim:a100,fault=garbage", phases=BUSY)
+    good, found = m.holds_truth()
+    return good and "impossible_readings" in m.codes, found
+
+
+def failure_10_counter_that_goes_down():
+    """a reset during the run is bridged, and no negative energy comes of it"""
+    m = Measured("sim:a100,fault=counter-reset", phases=BUSY)
+    good, found = m.holds_truth()
+    return good, found
+
+
+def failure_15_impossible_amd_energy():
+    """an AMD counter that gives impossible values: they are left out"""
+    m = Measured("sim:mi300x,fault=garbage", phases=BUSY)
     good, found = m.holds_truth()
     return good and "impossible_readings" in m.codes, found
 

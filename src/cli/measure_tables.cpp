@@ -1,0 +1,100 @@
+// The tables of `ergon measure` for people.
+#include "measure_parts.hpp"
+
+namespace ergon::cli {
+namespace {
+
+Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+
+std::string name_of(const MeasuredGpu& gpu) {
+  return gpu.identity.id + (gpu.repeats_sensor ? " (same sensor)" : "");
+}
+
+Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
+Value half_of(const std::optional<Estimate>& e) { return e ? Value(half_width_of(*e)) : Value(); }
+Value times(const std::optional<double>& v, double k) { return v ? Value(*v * k) : Value(); }
+
+}  // namespace
+
+Table runs_table(const Measurement& m) {
+  Table table{.title = "Runs",
+              .columns = {{.title = "run"},
+                          {.title = "GPU", .numeric = false},
+                          {.title = "time", .unit = "s", .significant = 5},
+                          {.title = "energy", .unit = "J", .significant = 6},
+                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "above idle", .unit = "J", .significant = 6},
+                          {.title = "power", .unit = "W", .significant = 4},
+                          {.title = "clock", .unit = "MHz", .significant = 4},
+                          {.title = "temperature", .unit = "C", .significant = 3},
+                          {.title = "held back by", .numeric = false}},
+              .rows = {}};
+  for (std::size_t r = 0; r < m.runs.size(); ++r) {
+    const MeasuredRun& run = m.runs[r];
+    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+      const run::GpuResult& result = run.gpus[g];
+      table.rows.push_back(
+          {std::uint64_t{r + 1}, name_of(m.gpus[g]), run.record.window.length().si(),
+           value_of(result.energy.energy_j), half_of(result.energy.energy_j),
+           value_of(result.above_idle_j), number(result.power_w), times(result.clock_hz, 1e-6),
+           number(result.temperature_c),
+           !result.throttled_share     ? Value()
+           : result.throttle_bits == 0 ? Value("nothing")
+                                       : Value(gpu::Throttle{result.throttle_bits}.names())});
+    }
+    if (m.gpus.size() > 1) {
+      table.rows.push_back({std::uint64_t{r + 1}, "all", run.record.window.length().si(),
+                            value_of(run.total_j), half_of(run.total_j), value_of(run.above_idle_j),
+                            Value(), Value(), Value(), Value()});
+    }
+  }
+  return table;
+}
+
+Table estimators_table(const Measurement& m) {
+  Table table{.title = "Two estimators",
+              .columns = {{.title = "run"},
+                          {.title = "GPU", .numeric = false},
+                          {.title = "energy counter", .unit = "J", .significant = 6},
+                          {.title = "power samples", .unit = "J", .significant = 6},
+                          {.title = "apart", .unit = "%", .significant = 2},
+                          {.title = "coverage", .unit = "%", .significant = 3},
+                          {.title = "told by", .numeric = false}},
+              .rows = {}};
+  for (std::size_t r = 0; r < m.runs.size(); ++r) {
+    for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+      const auto& energy = m.runs[r].gpus[g].energy;
+      table.rows.push_back({std::uint64_t{r + 1}, name_of(m.gpus[g]),
+                            value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
+                            times(energy.disagreement, 100),
+                            energy.energy_j ? Value(100 * energy.coverage) : Value(),
+                            energy.energy_j ? Value(energy.chosen) : Value("neither")});
+    }
+  }
+  return table;
+}
+
+Table regions_table(const std::vector<run::RegionResult>& regions) {
+  Table table{.title = "Regions",
+              .columns = {{.title = "region", .numeric = false},
+                          {.title = "times"},
+                          {.title = "time", .unit = "s", .significant = 5},
+                          {.title = "energy", .unit = "J", .significant = 6},
+                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "power", .unit = "W", .significant = 4},
+                          {.title = "how it is known", .numeric = false, .whole = true}},
+              .rows = {}};
+  for (const auto& region : regions) {
+    const bool known = region.energy_j.has_value();
+    table.rows.push_back(
+        {region.name, std::uint64_t{region.count}, region.time.si(),
+         known ? Value(region.energy_j->value) : Value(),
+         known ? Value(half_width_of(*region.energy_j)) : Value(),
+         known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
+         known ? (region.method == "fitted" ? "fitted to the readings' shares" : "measured")
+               : region.why_unknown});
+  }
+  return table;
+}
+
+}  // namespace ergon::cli
