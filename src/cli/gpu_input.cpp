@@ -53,7 +53,10 @@ std::string uuids_of(const gpu::Machine& machine) {
 
 Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& prefix) {
   std::error_code failed;
-  std::string pattern = (fs::temp_directory_path(failed) / (prefix + "XXXXXX")).string();
+  // In memory where there is such a place: nothing of it needs to reach a disk.
+  std::string pattern = "/dev/shm/" + prefix + "XXXXXX";
+  if (::mkdtemp(pattern.data()) != nullptr) return std::make_unique<TemporaryFolder>(pattern);
+  pattern = (fs::temp_directory_path(failed) / (prefix + "XXXXXX")).string();
   if (::mkdtemp(pattern.data()) == nullptr)
     return fail(Errc::kIo, "cannot make a folder '" + pattern + "'", "set TMPDIR to a folder");
   return std::make_unique<TemporaryFolder>(pattern);

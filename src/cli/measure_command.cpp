@@ -90,13 +90,6 @@ class CpuMeter {
   Nanos next_ns_ = 0;
 };
 
-// A folder for the ring of regions: in memory where there is such a place.
-Result<std::unique_ptr<TemporaryFolder>> ring_folder() {
-  std::string pattern = "/dev/shm/ergon-XXXXXX";
-  if (::mkdtemp(pattern.data()) != nullptr) return std::make_unique<TemporaryFolder>(pattern);
-  return TemporaryFolder::make("ergon-");
-}
-
 // A program's environment: ours, with what the simulated GPU and regions need.
 std::vector<std::string> program_environment(
     const Surroundings& surroundings,
@@ -225,7 +218,7 @@ class Measurer {
     const auto library = [&](const char* name) {
       return (fs::path(around.program_folder).parent_path() / "lib" / name).string();
     };
-    ERGON_TRY(ring_folder_, ring_folder());
+    ERGON_TRY(ring_folder_, TemporaryFolder::make("ergon-"));
     ERGON_TRY(ring_, run::RegionRing::create(ring_folder_->path()));
     environment.emplace_back("ERGON_REGIONS", ring_->path());
     environment.emplace_back("ERGON_REGION_LIBRARY", library("libergon_region.so"));
