@@ -74,11 +74,11 @@ TEST_F(MachineTest, AnotherMachineInTheFolderIsRefused) {
 
 TEST_F(MachineTest, TheTrueEnergyIsExactWhoeverPollsAndWhoeverDies) {
   const auto machine = open("h100,gpus=2,seed=9");
-  machine->with_board(0,
-                      [](BoardView& view, Nanoseconds now) { view.lock_clocks(1200, 1200, now); });
   Nanoseconds locked = 0;
-  machine->with_board(0,
-                      [&](BoardView& view, Nanoseconds) { locked = view.board().segment_start; });
+  machine->with_board(0, [&](BoardView& view, Nanoseconds now) {
+    locked = now;
+    view.lock_clocks(1200, 1200, now);
+  });
   for (int k = 0; k < 40; ++k) {
     const pid_t victim = spawn([&] {
       for (;;) machine->with_board(0, [](BoardView&, Nanoseconds) {});
