@@ -86,13 +86,17 @@ Points points_of(const Series& series, const std::vector<double>& column, const 
                                                                        : held_s + period_s / 2;
     const double periods = std::round((next - at) / period_s);
     const double step = periods >= 1 ? (next - at) / periods : period_s;
-    std::size_t r = 0;
-    for (double j = 1; j < periods + (k + 1 < placed.size() ? 0 : 0.5); ++j) {
-      const double t = at + j * step;
-      if (t > held_s + period_s / 2) break;
-      // Only where a read fell into that period: a gap in the log proves nothing.
-      while (r < reads.size() && reads[r] < t - period_s / 2) ++r;
-      if (r < reads.size() && reads[r] < t + period_s) add(t);
+    // Only where a read fell into that period: a gap in the log proves nothing. Each read can prove
+    // two renewals at most, however far apart the reads are.
+    const double last_j = periods + (k + 1 < placed.size() ? -1 : 0);
+    double done_j = 0;
+    for (const double held : reads) {
+      const double from_j = std::ceil((held - period_s - at) / step);
+      const double to_j = std::min(std::floor((held + period_s / 2 - at) / step), last_j);
+      for (double j = std::max(from_j, done_j + 1); j <= to_j; ++j) {
+        add(at + j * step);
+        done_j = j;
+      }
     }
   }
   return out;
@@ -148,6 +152,32 @@ Edge edge_of(const Line& line, double t, double reach, double inwards, double ti
   edge.half_width_j = std::sqrt(full * full / 4 * 3 + spread * spread +
                                 std::pow(std::abs(far - outer) * timing_s, 2));
   return edge;
+}
+
+// Whether values go on in one direction from sample to sample: scatter turns round two times in
+// three, a walk every other time, a beat with the sensor's period hardly ever.
+bool beats(const Points& points, double from_s, double to_s, double mean_w,
+           std::size_t fewest = 4) {
+  std::size_t onward = 0;
+  std::size_t pairs = 0;
+  double least = 0;
+  double most = 0;
+  std::size_t seen = 0;
+  for (std::size_t k = 0; k < points.t.size(); ++k) {
+    if (points.t[k] <= from_s || points.t[k] >= to_s) continue;
+    const double w = points.w[k];
+    least = seen == 0 ? w : std::min(least, w);
+    most = seen == 0 ? w : std::max(most, w);
+    if (++seen < 3) continue;
+    const double before = points.w[k - 1] - points.w[k - 2];
+    const double move = w - points.w[k - 1];
+    if (before == 0 && move == 0) continue;
+    ++pairs;
+    onward += before * move > 0 ? 1 : 0;
+  }
+  // A few pairs go on by chance as well.
+  const std::size_t enough = pairs < 10 ? 85 : 65;
+  return pairs >= fewest && onward * 100 > pairs * enough && most - least > 0.03 * mean_w;
 }
 
 }  // namespace
@@ -258,25 +288,8 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
   // A load that repeats nearly with the refresh shows as a slow drift of what the sensor sees. Then
   // the unseen share may have run at anything seen within five seconds.
   const double mean = value / length_s;
-  std::vector<double> within;
-  for (std::size_t k = 0; k < points.t.size(); ++k) {
-    if (points.t[k] > t0 + period_s && points.t[k] < t1 - period_s) within.push_back(points.w[k]);
-  }
-  // Scatter turns round two times in three, a walk every other time, a beat hardly ever.
-  std::size_t onward = 0;
-  std::size_t pairs = 0;
-  for (std::size_t k = 2; k < within.size(); ++k) {
-    const double before = within[k - 1] - within[k - 2];
-    const double move = within[k] - within[k - 1];
-    if (before == 0 && move == 0) continue;
-    ++pairs;
-    onward += before * move > 0 ? 1 : 0;
-  }
-  const double swing =
-      within.empty() ? 0 : *std::ranges::max_element(within) - *std::ranges::min_element(within);
-  // A few pairs go on by chance as well.
-  const std::size_t enough = pairs < 10 ? 85 : 65;
-  const bool drifts = pairs >= 4 && onward * 100 > pairs * enough && swing > 0.03 * mean;
+  const bool drifts = beats(points, t0 + period_s, t1 - period_s, mean) ||
+                      (length_s < 4 && beats(points, t0 - 2, t1 + 2, mean, 20));
   if (duty < 0.95 && known && drifts) {
     double least = low_w;
     double most = high_w;
