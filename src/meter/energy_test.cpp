@@ -38,7 +38,7 @@ struct Board {
   SyntheticSensor sensor;
 };
 
-const Board kBoards[] = {
+constexpr Board kBoards[] = {
     {"a100", {.period_s = 0.104, .window_s = 0.025, .tick_s = 0.1}},
     {"h100", {.period_s = 0.1, .window_s = 0.025, .tick_s = 0.1}},
     {"v100",
@@ -50,7 +50,7 @@ TEST(Energy, PhasesOfTwoSecondsAreTrueWithinOnePercent) {
     Tally both;
     Tally trapezoid;
     for (unsigned seed = 1; seed <= 200; ++seed) {
-      std::mt19937_64 random(seed * 77);
+      std::mt19937_64 random(std::uint64_t{seed} * 77);
       std::uniform_real_distribution<double> uniform(0, 1);
       const double start = 1 + uniform(random);
       const double middle = start + 2 + uniform(random);
@@ -87,7 +87,7 @@ TEST(Energy, ALoadThatChangesAllTheTimeIsHeldToo) {
     Tally both;
     Tally trapezoid;
     for (unsigned seed = 1; seed <= 100; ++seed) {
-      std::mt19937_64 random(seed * 13);
+      std::mt19937_64 random(std::uint64_t{seed} * 13);
       std::uniform_real_distribution<double> uniform(0, 1);
       Truth truth{{{0, 60}}};
       for (double t = 1; t < 6; t += 0.01 + 0.1 * uniform(random)) {
