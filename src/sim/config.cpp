@@ -98,6 +98,7 @@ Status add_fault(std::string_view text, Config& config) {
 
 std::vector<std::string_view> fault_names() {
   std::vector<std::string_view> names;
+  names.reserve(kFaults.size());
   for (const FaultName& fault : kFaults) names.emplace_back(fault.name);
   return names;
 }

@@ -212,6 +212,7 @@ const Model* find_model(std::string_view key) {
 
 std::vector<std::string_view> model_keys() {
   std::vector<std::string_view> keys;
+  keys.reserve(models().size());
   for (const Model& model : models()) keys.emplace_back(model.key);
   return keys;
 }

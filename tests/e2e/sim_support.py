@@ -39,6 +39,16 @@ def finish(process, folder):
         return json.load(file)
 
 
+def simload_on(n, handle, folder, work, then_s):
+    """Starts the workload, waits until nvidia-ml-py lists it, then `then_s` more: however slow the host is."""
+    process = simload(folder, work)
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not any(p.pid == process.pid for p in n.nvmlDeviceGetComputeRunningProcesses(handle)):
+        time.sleep(0.005)
+    time.sleep(then_s)
+    return process
+
+
 class AmdSmi:
     """GPU 0 through the structures of the package amdsmi, on the simulated library."""
 
