@@ -319,7 +319,7 @@ Table points_table(const StudyView& view, const Workload& w) {
   if (w.units_known) t.columns.push_back({.title = "energy", .unit = "J", .significant = 5});
   t.columns.push_back({.title = "saved", .unit = "%", .significant = 3});
   t.columns.push_back({.title = "slower", .unit = "%", .significant = 3});
-  t.columns.push_back({.title = "", .numeric = false});
+  t.columns.push_back({.title = "note", .numeric = false});
   for (std::size_t i = w.points.size(); i-- > 0;) {
     if (t.rows.size() >= view.top) {
       t.note = std::to_string(i + 1) + " more points";
@@ -422,6 +422,25 @@ std::string metric_word(study::Metric metric) {
                                           : "energy x time^2";
 }
 
+// What is told of a workload that stands alone.
+void add_lines_of_one(const Workload& w, Answer& answer) {
+  if (w.optimum && w.optimum->energy_saved_ci95) {
+    answer.lines.push_back(
+        "The saving lies between " + percent_text(w.optimum->energy_saved_ci95->low) + " and " +
+        percent_text(w.optimum->energy_saved_ci95->high) + " (95 %, bootstrap over repeats).");
+  }
+  if (!w.interpolated) return;
+  const auto& i = *w.interpolated;
+  const bool clock = i.axis == "clock" || i.axis == "memory_clock";
+  const auto value = [&](double v) {
+    return clock ? clock_text(v)
+                 : std::to_string(std::llround(v)) + (i.axis == "power_limit" ? " W" : "");
+  };
+  answer.lines.push_back("Interpolated, the least lies near " + value(i.value) + ", between " +
+                         value(i.low) + " and " + value(i.high) + " (fitted), and saves " +
+                         percent_text(i.energy_saved) + ".");
+}
+
 std::string headline(const StudyView& view) {
   const study::Study& s = view.study;
   if (s.energy_saved) {
@@ -492,6 +511,7 @@ Answer study_answer(const StudyView& view, bool with_page) {
         "The mean saving lies between " + percent_text(s.energy_saved->mean_ci95->low) + " and " +
         percent_text(s.energy_saved->mean_ci95->high) + " (95 %, bootstrap over workloads).");
   }
+  if (s.workloads.size() == 1) add_lines_of_one(s.workloads.front(), answer);
   std::string budgets;
   for (std::size_t i = 0; i < s.budgets.size(); ++i) {
     if (!s.budgets[i]) continue;

@@ -1,5 +1,6 @@
 // ergon study: any DVFS data set -> baselines, optima, factor tables, findings.
 #include <algorithm>
+#include <set>
 
 #include "context.hpp"
 #include "registry.hpp"
@@ -95,6 +96,19 @@ Result<int> study_run(Context& context) {
   for (const auto& [reason, count] : data.skipped) context.skipped(reason, count);
   context.stage("judging");
   const study::Study result = study::analyse(data, options);
+  std::set<std::string> factors = {"gpu"};
+  for (const auto& w : result.workloads) {
+    for (const auto& [name, level] : w.factors) factors.insert(name);
+  }
+  for (const auto& by : options.by) {
+    for (const auto& name : by) {
+      if (factors.contains(name)) continue;
+      std::string known;
+      for (const auto& f : factors) known += (known.empty() ? "" : ", ") + f;
+      return fail(Errc::kInvalidArgument, "--by: there is no factor '" + name + "' in the data",
+                  "these are: " + known);
+    }
+  }
   if (options.baseline && !result.workloads.empty() &&
       std::ranges::none_of(result.workloads,
                            [](const auto& w) { return w.baseline.has_value(); })) {

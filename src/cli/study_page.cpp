@@ -55,8 +55,9 @@ void fill_study_page(const StudyView& view, Answer& answer) {
   const study::Study& s = view.study;
   report::Page page;
   if (s.energy_saved) {
-    std::string range =
-        percent_text(s.energy_saved->min) + " to " + percent_text(s.energy_saved->max);
+    std::string range = s.energy_saved->count == 1 ? std::string("one workload")
+                                                   : percent_text(s.energy_saved->min) + " to " +
+                                                         percent_text(s.energy_saved->max);
     if (s.energy_saved->mean_ci95) {
       range = "mean; 95 %: " + percent_text(s.energy_saved->mean_ci95->low) + " to " +
               percent_text(s.energy_saved->mean_ci95->high);

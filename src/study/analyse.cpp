@@ -20,11 +20,14 @@ std::string rule_words(const Dataset& data, const Options& options) {
   bool clocks = false;
   bool limits = false;
   bool defaults = false;
+  bool named = false;
   for (const Sample& s : data.samples) {
     clocks = clocks || s.setting.clock_hz;
     limits = limits || s.setting.power_limit_w;
     defaults = defaults || s.setting.default_clocks;
+    named = named || s.baseline;
   }
+  if (named) return "what the data calls its baseline (--baseline names another)";
   if (defaults) return "the default clocks where they were measured, else the highest clock";
   if (clocks) return "the highest clock of each workload (the default; --baseline names another)";
   if (limits)

@@ -92,6 +92,18 @@ TEST(Baseline, highest_limit_where_there_are_no_clocks) {
   EXPECT_NE(j.study.baseline_rule.find("power limit"), std::string::npos);
 }
 
+TEST(Baseline, the_datas_own_column_and_settings_left_alone) {
+  const auto j = judge(
+      "index,baseline,asked_clock_hz,asked_memory_clock_hz,power_limit_w,clock_hz,memory_clock_hz,"
+      "time_s,energy_j,valid\n0,1,,,,1.41e9,1.215e9,2.0,613,1\n"
+      "1,0,1.11e9,,200,1.11e9,1.215e9,2.5,424,1\n");
+  const Workload& w = j.study.workloads.front();
+  ASSERT_EQ(w.points.size(), 2U);
+  EXPECT_TRUE(w.points[*w.baseline].setting.default_clocks);
+  EXPECT_FALSE(w.points[*w.baseline].setting.memory_clock_hz) << "what ran was not asked for";
+  EXPECT_NEAR(w.optimum->energy_saved, 1 - 424.0 / 613, 1e-12);
+}
+
 TEST(Repeats, give_an_interval_that_the_seed_repeats) {
   const std::string text =
       "run,clock_mhz,time_s,power_w\n1,800,1.5,80\n2,800,1.52,82\n3,800,1.49,81\n1,1200,1.0,160\n"

@@ -223,6 +223,7 @@ Sense sense_of(std::string_view name) {
   if (has(words, {"throttle", "throttled", "throttling"}) ||
       (has(words, {"reasons"}) && has(words, {"clocks", "event"})))
     return plain(Role::kThrottle);
+  if (words == Words{"baseline"} || words == Words{"is", "baseline"}) return plain(Role::kBaseline);
   if (has(words, {"saving", "savings", "saved", "improvement", "ratio", "path", "log", "host",
                   "hostname", "wasted"}))
     return {};

@@ -30,6 +30,7 @@ enum class Role : std::uint8_t {
   kThrottle,  ///< masks or booleans
   kReason,    ///< why a row is not valid
   kRun,
+  kBaseline,  ///< boolean: the data calls the row its baseline
   kStart,
   kWorkload,
   kArgument,  ///< belongs to the workload's name where it varies

@@ -395,6 +395,7 @@ class Finder {
 
   void edge(const Workload& w) {
     if (!w.optimum || w.optimum->edge == Edge::kNone) return;
+    if (w.optimum->point == w.baseline) return;  // nothing is better, and nothing is promised
     const bool low = w.optimum->edge == Edge::kLow;
     std::string axis = w.optimum->edge_of;
     std::ranges::replace(axis, '_', ' ');

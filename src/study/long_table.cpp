@@ -100,6 +100,13 @@ const ColumnInfo* TableReader::plain_beside(Role role, const ColumnInfo* asked) 
 }
 
 // Of several columns of time the one that agrees with the work done or with energy over power.
+const ColumnInfo* TableReader::asked_and_empty(Role role) const {
+  for (const auto& c : columns_) {
+    if (c.sense.role == role && c.sense.score >= 2 && c.filled == 0) return &c;
+  }
+  return nullptr;
+}
+
 void TableReader::choose_time() {
   time_ = best(Role::kTime);
   if (time_ == nullptr || time_->sense.score >= 100) return;
@@ -146,12 +153,23 @@ void TableReader::choose_time() {
 Status TableReader::choose() {
   clock_ = best(Role::kClock);
   memory_ = best(Role::kMemoryClock);
+  // Where the data says what it asked for and asked for nothing, what ran is no setting.
+  const auto asked = [](const ColumnInfo* c) { return c != nullptr && c->sense.score >= 2; };
+  if (const ColumnInfo* empty = asked_and_empty(Role::kMemoryClock); empty && !asked(memory_)) {
+    memory_achieved_ = memory_;
+    memory_ = nullptr;
+  }
+  if (const ColumnInfo* empty = asked_and_empty(Role::kClock); empty && !asked(clock_)) {
+    achieved_ = clock_;
+    clock_ = nullptr;
+  }
   limit_ = best(Role::kPowerLimit);
-  achieved_ = best(Role::kAchieved);
-  if (clock_ == nullptr && achieved_ != nullptr) std::swap(clock_, achieved_);
+  if (achieved_ == nullptr) achieved_ = best(Role::kAchieved);
+  const bool left_alone = asked_and_empty(Role::kClock) != nullptr;
+  if (clock_ == nullptr && achieved_ != nullptr && !left_alone) std::swap(clock_, achieved_);
   // Beside a clock that was asked for, a plain one is what ran.
   if (achieved_ == nullptr) achieved_ = plain_beside(Role::kClock, clock_);
-  memory_achieved_ = best(Role::kMemoryAchieved);
+  if (memory_achieved_ == nullptr) memory_achieved_ = best(Role::kMemoryAchieved);
   if (memory_achieved_ == nullptr) memory_achieved_ = plain_beside(Role::kMemoryClock, memory_);
   if (clock_ == nullptr) clock_ = best(Role::kAchievedHigh);
   power_ = best(Role::kPower);
@@ -176,7 +194,7 @@ Status TableReader::choose() {
   choose_time();
   if (!unit_of_work_.empty()) time_ = nullptr;
   if (time_ != nullptr && !time_->sense.per.empty()) unit_of_work_ = time_->sense.per;
-  const bool clocks = clock_ != nullptr || memory_ != nullptr || limit_ != nullptr;
+  const bool clocks = clock_ != nullptr || memory_ != nullptr || limit_ != nullptr || left_alone;
   if (!clocks && setting_text_ != nullptr) {
     for (const auto& row : t_.rows) {
       if (setting_in_text(row[setting_text_->index]).any()) named_settings_ = true;

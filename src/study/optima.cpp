@@ -169,13 +169,16 @@ std::vector<std::size_t> pareto_front(const Workload& w) {
 
 std::optional<std::size_t> find_baseline(const Workload& w, const Options& options) {
   std::optional<std::size_t> best;
+  const auto any = [&](auto what) {
+    return !options.baseline &&
+           std::ranges::any_of(w.points, [&](const Point& p) { return what(p) && p.energy; });
+  };
+  const bool named = any([](const Point& p) { return p.baseline; });
   const bool measured_default =
-      !options.baseline && std::ranges::any_of(w.points, [](const Point& p) {
-        return p.setting.default_clocks && p.energy;
-      });
+      !named && any([](const Point& p) { return p.setting.default_clocks; });
   for (std::size_t i = 0; i < w.points.size(); ++i) {
     const Point& p = w.points[i];
-    if (!p.energy || p.setting.default_clocks != measured_default) continue;
+    if (!p.energy || (named ? !p.baseline : p.setting.default_clocks != measured_default)) continue;
     if (options.baseline) {
       const BaselineSpec& b = *options.baseline;
       if (b.clock_hz && (!same(p.setting.clock_hz, *b.clock_hz, kSameClock) ||

@@ -111,6 +111,8 @@ void settle_point(const Dataset& data, const Options& options, Point& p) {
     p.used = p.samples;
     p.invalid.assign(faults.begin(), faults.end());
   }
+  p.baseline =
+      std::ranges::any_of(p.samples, [&](std::size_t i) { return data.samples[i].baseline; });
   p.time = mean_over(data, p.used, &Sample::time);
   p.power_w = mean_over(data, p.used, &Sample::power_w);
   p.energy = mean_over(data, p.used, &Sample::energy);

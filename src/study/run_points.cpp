@@ -120,6 +120,7 @@ Status read_run_file(const Reading& reading) {
             (s.workload.empty() ? "" : " ") + (is_number(value) ? name + "=" : "") + value;
       }
     }
+    s.baseline = point != nullptr && point->baseline;
     s.setting.default_clocks =
         !s.setting.clock_hz && !s.setting.memory_clock_hz && !s.setting.power_limit_w;
     if (s.workload.empty()) s.workload = program.empty() ? stem_of(reading.source.path) : program;

@@ -46,6 +46,8 @@ class TableReader {
 
   const ColumnInfo* best(Role role, bool needs_numbers = true) const;
 
+  const ColumnInfo* asked_and_empty(Role role) const;
+
   const ColumnInfo* plain_beside(Role role, const ColumnInfo* asked) const;
 
   void choose_time();

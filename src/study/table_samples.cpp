@@ -196,6 +196,7 @@ void TableReader::make_samples() {
   const ColumnInfo* temperature = best(Role::kTemperature);
   const ColumnInfo* utilization = best(Role::kUtilization);
   const ColumnInfo* run = best(Role::kRun, false);
+  const ColumnInfo* named_baseline = best(Role::kBaseline, false);
   const ColumnInfo* start = best(Role::kStart);
   const ColumnInfo* counted = best(Role::kUnitName, false);
   bool share_in_percent = false;
@@ -280,6 +281,12 @@ void TableReader::make_samples() {
     s.utilization = scaled(i, utilization, share_in_percent ? 0.01 : 1);
     s.start_s = value(i, start);
     if (run != nullptr) s.run = cell(i, run->index);
+    if (named_baseline != nullptr) {
+      s.baseline = truth_of(cell(i, named_baseline->index)) == true;
+      const bool left_alone = !s.setting.clock_hz && !s.setting.memory_clock_hz &&
+                              !s.setting.power_limit_w && !s.setting.parameter;
+      s.setting.default_clocks = s.setting.default_clocks || (s.baseline && left_alone);
+    }
     s.unit_of_work = unit_of_work_;
     if (s.unit_of_work.empty() && time_ == nullptr && rate_ != nullptr) {
       s.unit_of_work = counted != nullptr ? cell(i, counted->index) : rate_->sense.counts;
@@ -290,6 +297,10 @@ void TableReader::make_samples() {
     for (const auto* k : keys_) {
       if (k->sense.role == Role::kFactor && !is_missing(cell(i, k->index)))
         s.factors[k->sense.factor] = cell(i, k->index);
+    }
+    if (const auto n = s.factors.find("num_gpus"); n != s.factors.end() && s.gpus <= 1) {
+      if (const Maybe gpus = number_of(n->second); gpus && *gpus >= 1 && *gpus <= 1e5)
+        s.gpus = static_cast<int>(*gpus);
     }
     for (const auto& [factor, text] : constants_) s.factors[factor] = text;
     if (const auto gpu = s.factors.find("gpu"); gpu != s.factors.end()) {

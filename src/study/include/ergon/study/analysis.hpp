@@ -41,6 +41,7 @@ struct Point {
   Maybe power_w = {};
   Maybe energy = {};
   Maybe temperature_c = {};
+  bool baseline = false;                  ///< the data calls it its baseline
   std::vector<std::size_t> samples = {};  ///< into Dataset::samples
   std::vector<std::size_t> used = {};     ///< of them, those that the means are over
   std::vector<std::string> invalid = {};  ///< why it cannot win; empty: valid

@@ -54,6 +54,7 @@ struct Sample {
   Maybe utilization = {};         ///< share, 0 to 1
   std::optional<bool> good = {};  ///< what the data itself says of this row
   std::string why_bad = {};       ///< and why
+  bool baseline = false;          ///< the data calls it its baseline
   std::string run = {};           ///< repeat, as the data calls it
   std::string unit_of_work = {};  ///< "token": time and energy are those of one
   Maybe start_s = {};             ///< of the run, seconds since the epoch as far as the data says
