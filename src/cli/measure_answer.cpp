@@ -1,5 +1,7 @@
 // The answer of `ergon measure`: JSON by the contract, and tables for people.
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "measure_parts.hpp"
 #include "planning.hpp"
@@ -7,33 +9,33 @@
 namespace ergon::cli {
 namespace {
 
-Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+Value figure_or_null(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
 
-void set_estimate(Value& out, const std::string& key, const std::optional<Estimate>& estimate) {
+void put_measured(Value& out, const std::string& key, const std::optional<Estimate>& estimate) {
   out.set(key, estimate ? Value(estimate->value) : Value());
   Value interval;
   if (estimate) interval.push(estimate->low).push(estimate->high);
   out.set(key + "_ci95", std::move(interval));
 }
 
-Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
+Value words_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
-Value gpu_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
+Value gpu_result_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
   Value out = Value::object();
   const auto& energy = result.energy;
   out.set("id", gpu.identity.id).set("uuid", gpu.identity.uuid);
-  set_estimate(out, "energy_j", energy.energy_j);
-  out.set("why_unknown", text_or_null(energy.energy_j ? "" : energy.why_unknown));
+  put_measured(out, "energy_j", energy.energy_j);
+  out.set("why_unknown", words_or_null(energy.energy_j ? "" : energy.why_unknown));
   out.set("window_needed_s", energy.window_needed ? Value(energy.window_needed->si()) : Value());
-  set_estimate(out, "energy_counter_j", energy.counter.energy_j);
-  out.set("counter_refused", text_or_null(energy.counter.refused));
-  set_estimate(out, "energy_trapezoid_j", energy.trapezoid.energy_j);
-  out.set("trapezoid_refused", text_or_null(energy.trapezoid.refused));
-  out.set("chosen", text_or_null(energy.chosen));
+  put_measured(out, "energy_counter_j", energy.counter.energy_j);
+  out.set("counter_refused", words_or_null(energy.counter.refused));
+  put_measured(out, "energy_trapezoid_j", energy.trapezoid.energy_j);
+  out.set("trapezoid_refused", words_or_null(energy.trapezoid.refused));
+  out.set("chosen", words_or_null(energy.chosen));
   out.set("coverage", energy.energy_j ? Value(energy.coverage) : Value());
-  out.set("disagreement", number(energy.disagreement));
+  out.set("disagreement", figure_or_null(energy.disagreement));
   out.set("contradict", energy.contradict);
-  set_estimate(out, "above_idle_j", result.above_idle_j);
+  put_measured(out, "above_idle_j", result.above_idle_j);
   if (!gpu.identity.simulated) {
     Value supply;
     if (energy.supply_energy_j)
@@ -52,18 +54,18 @@ Value gpu_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
     for (const auto& note : estimate->notes) notes.push(note);
   }
   out.set("notes", std::move(notes));
-  out.set("power_w", number(result.power_w))
-      .set("clock_hz", number(result.clock_hz))
-      .set("clock_min_hz", number(result.clock_least_hz))
-      .set("clock_max_hz", number(result.clock_most_hz))
-      .set("memory_clock_hz", number(result.memory_clock_hz));
+  out.set("power_w", figure_or_null(result.power_w))
+      .set("clock_hz", figure_or_null(result.clock_hz))
+      .set("clock_min_hz", figure_or_null(result.clock_least_hz))
+      .set("clock_max_hz", figure_or_null(result.clock_most_hz))
+      .set("memory_clock_hz", figure_or_null(result.memory_clock_hz));
   out.set("throttled", result.throttled_share ? Value(*result.throttled_share > 0) : Value())
-      .set("throttled_share", number(result.throttled_share))
+      .set("throttled_share", figure_or_null(result.throttled_share))
       .set("throttle_reasons",
            result.throttled_share ? Value(gpu::Throttle{result.throttle_bits}.names()) : Value());
-  out.set("temperature_c", number(result.temperature_c))
-      .set("temperature_max_c", number(result.temperature_most_c))
-      .set("utilization", number(result.utilization));
+  out.set("temperature_c", figure_or_null(result.temperature_c))
+      .set("temperature_max_c", figure_or_null(result.temperature_most_c))
+      .set("utilization", figure_or_null(result.utilization));
   out.set("shares_sensor", gpu.repeats_sensor || !gpu.identity.mig_parent_uuid.empty());
   return out;
 }
@@ -73,11 +75,11 @@ Value region_value(const run::RegionResult& region) {
   out.set("name", region.name)
       .set("count", std::uint64_t{region.count})
       .set("time_s", region.time.si());
-  set_estimate(out, "energy_j", region.energy_j);
-  out.set("why_unknown", text_or_null(region.why_unknown))
+  put_measured(out, "energy_j", region.energy_j);
+  out.set("why_unknown", words_or_null(region.why_unknown))
       .set("window_needed_s",
            region.window_needed && !region.energy_j ? Value(region.window_needed->si()) : Value())
-      .set("method", text_or_null(region.method))
+      .set("method", words_or_null(region.method))
       .set("cut", region.cut);
   return out;
 }
@@ -98,19 +100,20 @@ Value sensor_value(const MeasuredGpu& gpu) {
   return out;
 }
 
-Value run_value(const Measurement& m, const MeasuredRun& run) {
+Value measured_run_value(const Measurement& m, const MeasuredRun& run) {
   Value out = Value::object();
   out.set("time_s", run.record.window.length().si());
   Value gpus = Value::array();
-  for (std::size_t g = 0; g < m.gpus.size(); ++g) gpus.push(gpu_value(m.gpus[g], run.gpus[g]));
+  for (std::size_t g = 0; g < m.gpus.size(); ++g)
+    gpus.push(gpu_result_value(m.gpus[g], run.gpus[g]));
   out.set("gpus", std::move(gpus));
   Value total = Value::object();
-  set_estimate(total, "energy_j", run.total_j);
-  set_estimate(total, "above_idle_j", run.above_idle_j);
+  put_measured(total, "energy_j", run.total_j);
+  put_measured(total, "above_idle_j", run.above_idle_j);
   out.set("total", std::move(total));
   out.set("cpu", Value::object()
-                     .set("energy_j", number(run.cpu_j))
-                     .set("why_unknown", text_or_null(run.cpu_j ? "" : m.cpu_why_unknown)));
+                     .set("energy_j", figure_or_null(run.cpu_j))
+                     .set("why_unknown", words_or_null(run.cpu_j ? "" : m.cpu_why_unknown)));
   const auto& ending = run.record.ending;
   out.set("exit_status", ending ? Value(ending->status) : Value());
   out.set("program_cpu_s",
@@ -123,12 +126,18 @@ Value run_value(const Measurement& m, const MeasuredRun& run) {
 }
 
 std::string gpus_text(const Measurement& m) {
-  if (m.gpus.size() != 1) return std::to_string(m.gpus.size()) + " GPUs";
   const auto& who = m.gpus.front().identity;
-  return who.name + (who.simulated ? " (simulated)" : who.recorded ? " (recorded)" : "");
+  std::string count;
+  if (m.gpus.size() != 1) {
+    for (const auto& gpu : m.gpus) {
+      if (gpu.identity.name != who.name) return std::to_string(m.gpus.size()) + " GPUs";
+    }
+    count = std::to_string(m.gpus.size()) + " x ";
+  }
+  return count + who.name + (who.simulated ? " (simulated)" : who.recorded ? " (recorded)" : "");
 }
 
-std::string headline(const Measurement& m) {
+std::string measured_headline(const Measurement& m) {
   const auto energy = mean_energy(m);
   const auto time = mean_time(m);
   std::string text = energy ? estimate_text(energy) : "Energy unknown";
@@ -136,6 +145,24 @@ std::string headline(const Measurement& m) {
   text += " on " + gpus_text(m);
   if (m.runs.size() > 1) text += ", mean of " + std::to_string(m.runs.size()) + " runs";
   return text + ".";
+}
+
+// How far repeated runs lie apart.
+void add_spread(const Measurement& m, std::vector<std::string>& lines) {
+  if (m.runs.size() < 2 || !mean_energy(m)) return;
+  const auto time_s = [](const MeasuredRun& run) { return run.record.window.length().si(); };
+  const auto less = [&](const MeasuredRun& a, const MeasuredRun& b) {
+    return time_s(a) < time_s(b);
+  };
+  const auto [fast, slow] = std::ranges::minmax_element(m.runs, less);
+  const auto cheaper = [](const MeasuredRun& a, const MeasuredRun& b) {
+    return a.total_j->value < b.total_j->value;
+  };
+  const auto [least, most] = std::ranges::minmax_element(m.runs, cheaper);
+  char text[160];
+  std::snprintf(text, sizeof text, "The runs took %.5g to %.5g s and %.5g to %.5g J.",
+                time_s(*fast), time_s(*slow), least->total_j->value, most->total_j->value);
+  lines.emplace_back(text);
 }
 
 // Where the sum is not known, what is known of its parts.
@@ -150,22 +177,34 @@ void add_parts(const Measurement& m, std::vector<std::string>& lines) {
   }
 }
 
-std::vector<std::string> sentences(const Measurement& m) {
+std::vector<std::string> measured_sentences(const Measurement& m) {
   std::vector<std::string> lines;
   for (std::size_t g = 0; g < m.gpus.size() && !m.runs.empty(); ++g) {
     const auto& energy = m.runs.front().gpus[g].energy;
-    if (!energy.energy_j && !energy.why_unknown.empty())
-      lines.push_back("GPU " + m.gpus[g].identity.id + ": " + energy.why_unknown + ".");
+    const std::string who = "GPU " + m.gpus[g].identity.id + ": ";
+    if (!energy.energy_j && !energy.why_unknown.empty()) {
+      lines.push_back(who + energy.why_unknown + ".");
+    } else if (!energy.counter.energy_j && !energy.counter.refused.empty()) {
+      lines.push_back(who + "told by power samples alone: " + energy.counter.refused + ".");
+    } else if (!energy.trapezoid.energy_j && !energy.trapezoid.refused.empty()) {
+      lines.push_back(who + "told by the energy counter alone: " + energy.trapezoid.refused + ".");
+    }
+    for (const auto* estimate : {&energy.counter, &energy.trapezoid}) {
+      for (const auto& note : estimate->notes) lines.push_back(who + note + ".");
+    }
   }
   add_parts(m, lines);
+  add_spread(m, lines);
   std::vector<std::optional<Estimate>> idle;
   for (const auto& gpu : m.gpus) {
     if (!gpu.repeats_sensor) idle.push_back(gpu.idle_power_w);
   }
   if (const auto power = run::sum_of(idle)) {
     char text[96];
-    std::snprintf(text, sizeof text, "Idle power %.4g W \u00b1 %.2g W", power->value,
-                  half_width_of(*power));
+    std::snprintf(text, sizeof text,
+                  idle.size() > 1 ? "Idle power of all together %.4g W \u00b1 %.2g W"
+                                  : "Idle power %.4g W \u00b1 %.2g W",
+                  power->value, half_width_of(*power));
     std::string line = text;
     if (const auto above = mean_above_idle(m))
       line += "; above idle the program took " + estimate_text(above);
@@ -255,7 +294,7 @@ std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
 
 namespace {
 template <class F>
-std::optional<Estimate> over_runs(const Measurement& m, F part) {
+std::optional<Estimate> mean_over_runs(const Measurement& m, F part) {
   std::vector<std::optional<Estimate>> all;
   all.reserve(m.runs.size());
   for (const auto& run : m.runs) all.push_back(part(run));
@@ -264,48 +303,50 @@ std::optional<Estimate> over_runs(const Measurement& m, F part) {
 }  // namespace
 
 std::optional<Estimate> mean_time(const Measurement& m) {
-  return over_runs(m, [](const MeasuredRun& run) -> std::optional<Estimate> {
+  return mean_over_runs(m, [](const MeasuredRun& run) -> std::optional<Estimate> {
     const double s = run.record.window.length().si();
     return Estimate{s, s, s, Origin::kMeasured};
   });
 }
 std::optional<Estimate> mean_energy(const Measurement& m) {
-  return over_runs(m, [](const MeasuredRun& run) { return run.total_j; });
+  return mean_over_runs(m, [](const MeasuredRun& run) { return run.total_j; });
 }
 std::optional<Estimate> mean_above_idle(const Measurement& m) {
-  return over_runs(m, [](const MeasuredRun& run) { return run.above_idle_j; });
+  return mean_over_runs(m, [](const MeasuredRun& run) { return run.above_idle_j; });
 }
 
 Answer measure_answer(const Measurement& m) {
-  Answer answer{.command = "measure", .headline = headline(m), .lines = sentences(m)};
+  Answer answer{
+      .command = "measure", .headline = measured_headline(m), .lines = measured_sentences(m)};
   Value program;
   for (const auto& word : m.program) program.push(word);
   answer.data.set("program", std::move(program))
       .set("pid", m.pid ? Value(*m.pid) : Value())
-      .set("created_utc", text_or_null(m.created_utc));
+      .set("created_utc", words_or_null(m.created_utc));
   Value gpus = Value::array();
   for (const auto& gpu : m.gpus) {
     Value one = Value::object();
     one.set("id", gpu.identity.id)
         .set("uuid", gpu.identity.uuid)
         .set("name", gpu.identity.name)
-        .set("pci", text_or_null(gpu.identity.pci))
-        .set("driver", text_or_null(gpu.identity.driver))
+        .set("pci", words_or_null(gpu.identity.pci))
+        .set("driver", words_or_null(gpu.identity.driver))
         .set("simulated", gpu.identity.simulated)
         .set("sensor_owner", gpu.identity.sensor_owner())
         .set("sensor", sensor_value(gpu));
-    set_estimate(one, "idle_power_w", gpu.idle_power_w);
+    put_measured(one, "idle_power_w", gpu.idle_power_w);
     one.set("failure", gpu.failure ? Value(gpu.failure->message) : Value());
     gpus.push(std::move(one));
   }
   answer.data.set("gpus", std::move(gpus));
   Value runs = Value::array();
-  for (const auto& run : m.runs) runs.push(run_value(m, run));
+  for (const auto& run : m.runs) runs.push(measured_run_value(m, run));
   answer.data.set("runs", std::move(runs));
   Value mean = Value::object();
-  set_estimate(mean, "time_s", mean_time(m));
-  set_estimate(mean, "energy_j", mean_energy(m));
-  set_estimate(mean, "above_idle_j", mean_above_idle(m));
+  put_measured(mean, "time_s", mean_time(m));
+  if (m.runs.size() < 2) mean.set("time_s_ci95", Value());  // one time has no spread
+  put_measured(mean, "energy_j", mean_energy(m));
+  put_measured(mean, "above_idle_j", mean_above_idle(m));
   answer.data.set("mean", std::move(mean));
   const auto regions = regions_over_runs(m);
   Value list = Value::array();

@@ -145,6 +145,10 @@ class Measurer {
   Nanos idle_ns() const { return std::llround(context_.number("idle").value_or(0) * 1e9); }
 
   Status prepare() {
+    if (context_.output() == "-") {
+      return fail(Errc::kInvalidArgument, "a run file is a database and cannot go to stdout",
+                  "-o FILE for the readings; --export json:FILE for the answer");
+    }
     if (wraps()) {
       context_.answer_to_stderr();
     } else {
@@ -418,7 +422,9 @@ const Command& measure_command() {
           "Like 'perf stat' for joules: runs the program with its streams untouched and its exit "
           "status passed on, reads the GPUs beside it, and tells their energy by two estimators "
           "(energy counter and power samples) with a 95 % interval, or why it cannot be known. The "
-          "answer goes to stderr. Regions of the program (ergon.h, Python's ergon.region, NVTX "
+          "answer goes to stderr, in the format of -f too, because stdout is the program's; "
+          "--export json:FILE keeps it apart. Regions of the program (ergon.h, Python's "
+          "ergon.region, NVTX "
           "ranges) get their own energy. With --pid or --duration a program that already runs, or "
           "the whole machine, is watched.",
       .flags =

@@ -7,7 +7,7 @@
 namespace ergon::cli {
 namespace {
 
-std::string label_text(std::string_view text) {
+std::string openmetrics_label(std::string_view text) {
   std::string out;
   for (const char c : io::valid_utf8(text)) {
     if (c == '\\' || c == '"') out += '\\';
@@ -21,9 +21,10 @@ std::string label_text(std::string_view text) {
 }
 
 // One family: its type line, then a sample a call.
-class Family {
+class MetricFamily {
  public:
-  Family(std::string& out, std::string name, const char* type, const char* unit, const char* help)
+  MetricFamily(std::string& out, std::string name, const char* type, const char* unit,
+               const char* help)
       : out_(out), name_(std::move(name)) {
     out_ += "# TYPE " + name_ + " " + type + "\n";
     if (*unit != 0) out_ += "# UNIT " + name_ + " " + unit + "\n";
@@ -34,7 +35,7 @@ class Family {
     if (!value || !std::isfinite(*value)) return;  // unknown figures have no sample
     std::string set;
     for (const auto& [key, text] : labels)
-      set += (set.empty() ? "" : ",") + key + "=\"" + label_text(text) + "\"";
+      set += (set.empty() ? "" : ",") + key + "=\"" + openmetrics_label(text) + "\"";
     out_ += name_ + "{" + set + "} " + io::to_json(Value(*value), 0) + "\n";
   }
 
@@ -43,7 +44,7 @@ class Family {
   std::string name_;
 };
 
-std::optional<double> value_of(const std::optional<Estimate>& e) {
+std::optional<double> middle_of(const std::optional<Estimate>& e) {
   return e ? std::optional(e->value) : std::nullopt;
 }
 
@@ -52,7 +53,7 @@ std::optional<double> value_of(const std::optional<Estimate>& e) {
 std::string measure_openmetrics(const Measurement& m, const std::string& version) {
   std::string out = "# TYPE ergon_build info\nergon_build_info{version=\"" + version + "\"} 1\n";
   using Labels = std::vector<std::pair<std::string, std::string>>;
-  const auto each = [&](Family family, auto figure) {
+  const auto each = [&](MetricFamily family, auto figure) {
     for (std::size_t r = 0; r < m.runs.size(); ++r) {
       for (std::size_t g = 0; g < m.gpus.size(); ++g) {
         const auto& who = m.gpus[g].identity;
@@ -61,66 +62,68 @@ std::string measure_openmetrics(const Measurement& m, const std::string& version
       }
     }
   };
-  each(Family(out, "ergon_gpu_energy_joules", "gauge", "joules", "Energy of the run on this GPU."),
-       [](const run::GpuResult& x) { return value_of(x.energy.energy_j); });
-  each(Family(out, "ergon_gpu_energy_low_joules", "gauge", "joules",
-              "Lower end of the 95 % interval of the energy."),
+  each(MetricFamily(out, "ergon_gpu_energy_joules", "gauge", "joules",
+                    "Energy of the run on this GPU."),
+       [](const run::GpuResult& x) { return middle_of(x.energy.energy_j); });
+  each(MetricFamily(out, "ergon_gpu_energy_low_joules", "gauge", "joules",
+                    "Lower end of the 95 % interval of the energy."),
        [](const run::GpuResult& x) {
          return x.energy.energy_j ? std::optional(x.energy.energy_j->low) : std::nullopt;
        });
-  each(Family(out, "ergon_gpu_energy_high_joules", "gauge", "joules",
-              "Upper end of the 95 % interval of the energy."),
+  each(MetricFamily(out, "ergon_gpu_energy_high_joules", "gauge", "joules",
+                    "Upper end of the 95 % interval of the energy."),
        [](const run::GpuResult& x) {
          return x.energy.energy_j ? std::optional(x.energy.energy_j->high) : std::nullopt;
        });
-  each(Family(out, "ergon_gpu_energy_above_idle_joules", "gauge", "joules",
-              "Energy of the run less idle power times its time."),
-       [](const run::GpuResult& x) { return value_of(x.above_idle_j); });
-  each(Family(out, "ergon_gpu_power_watts", "gauge", "watts", "Mean power over the run."),
+  each(MetricFamily(out, "ergon_gpu_energy_above_idle_joules", "gauge", "joules",
+                    "Energy of the run less idle power times its time."),
+       [](const run::GpuResult& x) { return middle_of(x.above_idle_j); });
+  each(MetricFamily(out, "ergon_gpu_power_watts", "gauge", "watts", "Mean power over the run."),
        [](const run::GpuResult& x) { return x.power_w; });
-  each(Family(out, "ergon_gpu_clock_hertz", "gauge", "hertz", "Mean achieved core clock."),
+  each(MetricFamily(out, "ergon_gpu_clock_hertz", "gauge", "hertz", "Mean achieved core clock."),
        [](const run::GpuResult& x) { return x.clock_hz; });
-  each(Family(out, "ergon_gpu_memory_clock_hertz", "gauge", "hertz", "Mean memory clock."),
+  each(MetricFamily(out, "ergon_gpu_memory_clock_hertz", "gauge", "hertz", "Mean memory clock."),
        [](const run::GpuResult& x) { return x.memory_clock_hz; });
-  each(Family(out, "ergon_gpu_temperature_celsius", "gauge", "celsius", "Mean temperature."),
+  each(MetricFamily(out, "ergon_gpu_temperature_celsius", "gauge", "celsius", "Mean temperature."),
        [](const run::GpuResult& x) { return x.temperature_c; });
-  each(Family(out, "ergon_gpu_throttled_ratio", "gauge", "ratio",
-              "Share of the readings in which something held the GPU back."),
+  each(MetricFamily(out, "ergon_gpu_throttled_ratio", "gauge", "ratio",
+                    "Share of the readings in which something held the GPU back."),
        [](const run::GpuResult& x) { return x.throttled_share; });
-  each(Family(out, "ergon_gpu_coverage_ratio", "gauge", "ratio",
-              "Share of the run that readings account for."),
+  each(MetricFamily(out, "ergon_gpu_coverage_ratio", "gauge", "ratio",
+                    "Share of the run that readings account for."),
        [](const run::GpuResult& x) {
          return x.energy.energy_j ? std::optional(x.energy.coverage) : std::nullopt;
        });
   {
-    Family family(out, "ergon_run_duration_seconds", "gauge", "seconds", "Time of the run.");
+    MetricFamily family(out, "ergon_run_duration_seconds", "gauge", "seconds", "Time of the run.");
     for (std::size_t r = 0; r < m.runs.size(); ++r)
       family.add(Labels{{"run", std::to_string(r + 1)}}, m.runs[r].record.window.length().si());
   }
   {
-    Family family(out, "ergon_run_energy_joules", "gauge", "joules",
-                  "Energy of the run on all GPUs, each sensor counted once.");
+    MetricFamily family(out, "ergon_run_energy_joules", "gauge", "joules",
+                        "Energy of the run on all GPUs, each sensor counted once.");
     for (std::size_t r = 0; r < m.runs.size(); ++r)
-      family.add(Labels{{"run", std::to_string(r + 1)}}, value_of(m.runs[r].total_j));
+      family.add(Labels{{"run", std::to_string(r + 1)}}, middle_of(m.runs[r].total_j));
   }
   {
-    Family family(out, "ergon_run_cpu_energy_joules", "gauge", "joules",
-                  "Energy of the processors during the run.");
+    MetricFamily family(out, "ergon_run_cpu_energy_joules", "gauge", "joules",
+                        "Energy of the processors during the run.");
     for (std::size_t r = 0; r < m.runs.size(); ++r)
       family.add(Labels{{"run", std::to_string(r + 1)}}, m.runs[r].cpu_j);
   }
   {
-    Family energy(out, "ergon_region_energy_joules", "gauge", "joules",
-                  "Energy of a region on all GPUs.");
+    MetricFamily energy(out, "ergon_region_energy_joules", "gauge", "joules",
+                        "Energy of a region on all GPUs.");
     for (std::size_t r = 0; r < m.runs.size(); ++r) {
       for (const auto& region : m.runs[r].regions) {
         energy.add(Labels{{"region", region.name}, {"run", std::to_string(r + 1)}},
-                   value_of(region.energy_j));
+                   middle_of(region.energy_j));
       }
     }
   }
   {
-    Family time(out, "ergon_region_duration_seconds", "gauge", "seconds", "Time in a region.");
+    MetricFamily time(out, "ergon_region_duration_seconds", "gauge", "seconds",
+                      "Time in a region.");
     for (std::size_t r = 0; r < m.runs.size(); ++r) {
       for (const auto& region : m.runs[r].regions)
         time.add(Labels{{"region", region.name}, {"run", std::to_string(r + 1)}}, region.time.si());
@@ -137,7 +140,7 @@ Status write_run_file(const Measurement& m, const std::string& path, const std::
   provenance.command_line = command_line;
   provenance.created_utc = m.created_utc;
   ERGON_TRY(auto file, meter::RunFile::create(path, provenance));
-  const auto part = [](const std::optional<Estimate>& e) { return value_of(e); };
+  const auto part = [](const std::optional<Estimate>& e) { return middle_of(e); };
   for (const auto& gpu : m.gpus) {
     meter::StoredDevice device;
     device.id = gpu.identity.id;

@@ -4,15 +4,17 @@
 namespace ergon::cli {
 namespace {
 
-Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+Value cell_of(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
 
-std::string name_of(const MeasuredGpu& gpu) {
+std::string gpu_cell(const MeasuredGpu& gpu) {
   return gpu.identity.id + (gpu.repeats_sensor ? " (same sensor)" : "");
 }
 
-Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
-Value half_of(const std::optional<Estimate>& e) { return e ? Value(half_width_of(*e)) : Value(); }
-Value times(const std::optional<double>& v, double k) { return v ? Value(*v * k) : Value(); }
+Value estimate_cell(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
+Value half_width_cell(const std::optional<Estimate>& e) {
+  return e ? Value(half_width_of(*e)) : Value();
+}
+Value scaled_cell(const std::optional<double>& v, double k) { return v ? Value(*v * k) : Value(); }
 
 }  // namespace
 
@@ -22,7 +24,7 @@ Table runs_table(const Measurement& m) {
                           {.title = "GPU", .numeric = false},
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "half-width J", .significant = 2},
                           {.title = "above idle", .unit = "J", .significant = 6},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "clock", .unit = "MHz", .significant = 4},
@@ -34,18 +36,18 @@ Table runs_table(const Measurement& m) {
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
       const run::GpuResult& result = run.gpus[g];
       table.rows.push_back(
-          {std::uint64_t{r + 1}, name_of(m.gpus[g]), run.record.window.length().si(),
-           value_of(result.energy.energy_j), half_of(result.energy.energy_j),
-           value_of(result.above_idle_j), number(result.power_w), times(result.clock_hz, 1e-6),
-           number(result.temperature_c),
+          {std::uint64_t{r + 1}, gpu_cell(m.gpus[g]), run.record.window.length().si(),
+           estimate_cell(result.energy.energy_j), half_width_cell(result.energy.energy_j),
+           estimate_cell(result.above_idle_j), cell_of(result.power_w),
+           scaled_cell(result.clock_hz, 1e-6), cell_of(result.temperature_c),
            !result.throttled_share     ? Value()
            : result.throttle_bits == 0 ? Value("nothing")
                                        : Value(gpu::Throttle{result.throttle_bits}.names())});
     }
     if (m.gpus.size() > 1) {
       table.rows.push_back({std::uint64_t{r + 1}, "all", run.record.window.length().si(),
-                            value_of(run.total_j), half_of(run.total_j), value_of(run.above_idle_j),
-                            Value(), Value(), Value(), Value()});
+                            estimate_cell(run.total_j), half_width_cell(run.total_j),
+                            estimate_cell(run.above_idle_j), Value(), Value(), Value(), Value()});
     }
   }
   return table;
@@ -64,11 +66,11 @@ Table estimators_table(const Measurement& m) {
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
       const auto& energy = m.runs[r].gpus[g].energy;
-      table.rows.push_back({std::uint64_t{r + 1}, name_of(m.gpus[g]),
-                            value_of(energy.counter.energy_j), value_of(energy.trapezoid.energy_j),
-                            times(energy.disagreement, 100),
-                            energy.energy_j ? Value(100 * energy.coverage) : Value(),
-                            energy.energy_j ? Value(energy.chosen) : Value("neither")});
+      table.rows.push_back(
+          {std::uint64_t{r + 1}, gpu_cell(m.gpus[g]), estimate_cell(energy.counter.energy_j),
+           estimate_cell(energy.trapezoid.energy_j), scaled_cell(energy.disagreement, 100),
+           energy.energy_j ? Value(100 * energy.coverage) : Value(),
+           energy.energy_j ? Value(energy.chosen) : Value("neither")});
     }
   }
   return table;
@@ -80,7 +82,8 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
                           {.title = "times"},
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "\u00b1 J", .significant = 2},
+                          {.title = "half-width J", .significant = 2},
+                          {.title = "each time", .unit = "J", .significant = 4},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "how it is known", .numeric = false, .whole = true}},
               .rows = {}};
@@ -90,6 +93,7 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
         {region.name, std::uint64_t{region.count}, region.time.si(),
          known ? Value(region.energy_j->value) : Value(),
          known ? Value(half_width_of(*region.energy_j)) : Value(),
+         known ? Value(region.energy_j->value / static_cast<double>(region.count)) : Value(),
          known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
          known ? (region.method == "fitted" ? "fitted to the readings' shares" : "measured")
                : region.why_unknown});

@@ -273,7 +273,9 @@ class Parser {
 
   Status check(const Export& item) {
     std::vector<std::string> accepted = {"json", "csv", "md", "html", "openmetrics"};
-    accepted.insert(accepted.end(), args_.command->exports.begin(), args_.command->exports.end());
+    for (const auto& own : args_.command->exports) {
+      if (std::ranges::find(accepted, own) == accepted.end()) accepted.push_back(own);
+    }
     if (std::ranges::find(accepted, item.format) != accepted.end()) return {};
     return usage("'ergon " + args_.command->name + "' has no export to '" + item.format + "'",
                  "accepted: " + join(accepted, ", "));

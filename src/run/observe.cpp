@@ -9,7 +9,7 @@
 namespace ergon::run {
 namespace {
 
-constexpr Nanos kLook = 50'000'000;  ///< how often marks are taken in and the caller is asked
+constexpr Nanos kMarksEvery = 50'000'000;  ///< how often marks are taken in and the caller is asked
 // An edge between two ticks is divided by the power on both sides of it: two ticks each.
 constexpr std::uint64_t kTicksBefore = 3;  ///< the first reading's own tick is not known
 constexpr std::uint64_t kTicksAfter = 2;
@@ -79,7 +79,7 @@ Result<RunRecord> Observation::run(const Program& program, Signals* signals) {
   sigemptyset(&none);
   record.window.start_ns = monotonic_clock();
   ERGON_TRY(Child child, Child::start(program, signals == nullptr ? none : signals->before()));
-  const Ending ending = wait_for(child, signals, kLook, [this] { return impl_->look(); });
+  const Ending ending = wait_for(child, signals, kMarksEvery, [this] { return impl_->look(); });
   record.ending = ending;
   record.window.end_ns = ending.at_ns;
   if (impl_->options.regions != nullptr) record.marks = impl_->options.regions->take(ending.at_ns);
@@ -95,8 +95,8 @@ RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* s
   const Nanos until = length_ns > 0 ? record.window.start_ns + length_ns : kForEver;
   Nanos next = record.window.start_ns;
   while (next < until) {
-    const Nanos step = until - next > kLook ? next + kLook : until;
-    if (const auto caught = wait_until(step, watched, signals, kLook, [] {})) {
+    const Nanos step = until - next > kMarksEvery ? next + kMarksEvery : until;
+    if (const auto caught = wait_until(step, watched, signals, kMarksEvery, [] {})) {
       impl_->interrupted = caught->number;
       break;
     }

@@ -194,9 +194,9 @@ void Sampler::wait_for_lag(const std::function<bool()>& keep_waiting) {
   Nanos lag = 0;
   for (const auto& poller : impl_->pollers) lag = std::max(lag, poller->lag_ns());
   const Nanos until = monotonic_clock() + lag;
-  constexpr Nanos kLook = 50'000'000;
+  constexpr Nanos kLagStep = 50'000'000;
   for (Nanos now = monotonic_clock(); now < until && keep_waiting(); now = monotonic_clock())
-    sleep_until(std::min(until, now + kLook));
+    sleep_until(std::min(until, now + kLagStep));
 }
 
 std::vector<meter::Series> Sampler::stop() {
