@@ -76,7 +76,7 @@ Answer by_windows(const Merged& merged, const GpuView& view) {
   const double pauses_j = length_s > 0 ? value * to_seconds(merged.pauses_ns).si() / length_s : 0;
   value -= pauses_j;
   const double gain = view.gain95 * value;
-  const double half = std::sqrt(squares + pauses_j * pauses_j + gain * gain);
+  const double half = std::sqrt(squares + pauses_j * pauses_j) + gain;
   out.energy_j = Estimate{value, value - half, value + half, Origin::kMeasured};
   return out;
 }
@@ -88,7 +88,7 @@ Answer on_one_gpu(const Merged& merged, meter::Window run, const GpuView& view) 
   const auto fit = fit_shares(*view.series, *view.sensor, run, merged.windows);
   if (fit.energy_j) {
     Estimate e = *fit.energy_j;
-    const double half = std::hypot((e.high - e.low) / 2, view.gain95 * e.value);
+    const double half = (e.high - e.low) / 2 + view.gain95 * e.value;
     return {Estimate{e.value, e.value - half, e.value + half, Origin::kFitted}, {}, {}, "fitted"};
   }
   if (merged.windows.size() > 1) {

@@ -8,11 +8,12 @@
 namespace ergon::run {
 namespace {
 
+// A stated bound of the gain is the same for every reading of a board: it is added, not in squares.
 void widen(std::optional<Estimate>& estimate, double gain95) {
   if (!estimate || gain95 <= 0) return;
   const double gain = gain95 * std::abs(estimate->value);
-  estimate->low = estimate->value - std::hypot(estimate->value - estimate->low, gain);
-  estimate->high = estimate->value + std::hypot(estimate->high - estimate->value, gain);
+  estimate->low -= gain;
+  estimate->high += gain;
 }
 
 void widen(meter::EnergyReading& reading, double gain95) {

@@ -50,6 +50,7 @@ bool Poller::poll() {
     failure_ = std::move(sample).error();
     return false;
   }
+  if (!timely(sample->end_ns - sample->begin_ns, slow)) return true;
   refused_ += static_cast<std::uint64_t>(sample->refused);
   const auto put = [](std::vector<double>& column, const std::optional<double>& value) {
     column.push_back(value.value_or(meter::kMissing));
@@ -88,6 +89,21 @@ bool Poller::poll() {
     ticks_.fetch_add(1, std::memory_order_acq_rel);
   }
   return true;
+}
+
+// A reading during which this thread was kept waiting tells a value of no known moment: it is left
+// out. Calls that are always slow are not.
+bool Poller::timely(Nanos length, bool slow) {
+  constexpr Nanos kShort = 1'000'000;
+  constexpr int kInARow = 3;
+  if (slow || usual_ns_ == 0 || length <= std::max(kShort, 3 * usual_ns_) || untimely_ >= kInARow) {
+    if (!slow)
+      usual_ns_ = usual_ns_ == 0 || untimely_ >= kInARow ? length : (7 * usual_ns_ + length) / 8;
+    untimely_ = 0;
+    return true;
+  }
+  ++untimely_;
+  return false;
 }
 
 meter::Series Poller::take() {

@@ -43,8 +43,12 @@ class Poller {
   [[nodiscard]] Nanos tick_due_ns() const { return due_ns_; }
 
  private:
+  bool timely(Nanos length, bool slow);
+
   gpu::Gpu& gpu_;
   int slow_every_;
+  Nanos usual_ns_ = 0;  ///< how long a reading takes
+  int untimely_ = 0;    ///< left out in a row
   std::uint64_t polls_ = 0;
   bool averaged_ = false;
   meter::Series series_;
