@@ -44,9 +44,13 @@ class Session {
     if (context_.enabled("dry-run")) return dry_run();
     context_.answer_to_stderr();
     ERGON_TRY_STATUS(open_file());
-    ERGON_TRY(auto lease, take_lease(context_, opened_, "sweep"));
-    lease_ = &lease;
-    const auto outcome = measure_all(lease);
+    std::optional<gpu::Lease> lease;
+    if (controls()) {
+      ERGON_TRY_STATUS(check_control());
+      ERGON_TRY(lease, take_lease(context_, opened_, "sweep"));
+      lease_ = &*lease;
+    }
+    const auto outcome = measure_all();
     give_back();
     lease_ = nullptr;
     context_.end_stage();
@@ -184,8 +188,24 @@ class Session {
     return count;
   }
 
-  Status measure_all(gpu::Lease& lease) {
-    run::Sweep sweep(opened_.gpus(), lease, options());
+  bool controls() const {
+    return !grid_.core.empty() || !grid_.memory.empty() || !grid_.limits.empty();
+  }
+
+  // Before the first run, not after the baseline. A board that cannot be asked may still take
+  // clocks.
+  Status check_control() {
+    for (gpu::Gpu* gpu : opened_.gpus()) {
+      auto allowed = gpu->probe_control();
+      const bool refused =
+          !allowed && (allowed.error().code == Errc::kPermission || gpu->identity().recorded);
+      if (refused) return allowed;
+    }
+    return {};
+  }
+
+  Status measure_all() {
+    run::Sweep sweep(opened_.gpus(), lease_, options());
     const double start = seconds_now();
     const auto budget = context_.number("budget");
     const std::size_t last = answer_.rows.size() - closing();

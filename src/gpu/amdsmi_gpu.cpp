@@ -184,6 +184,15 @@ Result<std::vector<Hertz>> SmiGpu::supported_clocks(Domain domain,
   const auto same = std::ranges::unique(clocks, {}, &Hertz::si);
   clocks.erase(same.begin(), same.end());
   if (clocks.empty()) return unsupported(what);
+  // Two or three levels are the ends of a range within which any megahertz can be asked for.
+  constexpr double kStep = 25e6;
+  if (domain == Domain::kCore && clocks.size() <= 3 && clocks.front() < clocks.back()) {
+    const double low = clocks.front().si();
+    const double high = clocks.back().si();
+    clocks.clear();
+    for (double clock = low; clock < high; clock += kStep) clocks.emplace_back(clock);
+    clocks.emplace_back(high);
+  }
   return clocks;
 }
 

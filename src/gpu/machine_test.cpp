@@ -53,7 +53,7 @@ TEST(Selection, EntriesMatchIndexUuidAndAddress) {
 }
 
 // 42, 43: CUDA's index used as NVML's.
-TEST(CudaOrder, IsNotTheDriversOrder) {
+TEST(CudaOrder, failure_42_43_is_not_the_drivers_order) {
   const std::vector<Identity> gpus = {board(0, "GPU-a", "00000000:3b:00.0", "Small"),
                                       board(1, "GPU-b", "00000000:5e:00.0", "Small"),
                                       board(2, "GPU-c", "00000000:af:00.0", "Big")};

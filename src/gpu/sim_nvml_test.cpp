@@ -105,7 +105,7 @@ TEST_F(SimNvml, ClocksAreLockedHeldAndGivenBackByTheLease) {
 }
 
 // 4, 5, 6: the counter is millijoules; the interface says microjoules.
-TEST_F(SimNvml, UnitsOfTheCounterAgreeWithPower) {
+TEST_F(SimNvml, failure_04_05_06_units_of_the_counter) {
   auto machine = open("v100");
   ASSERT_TRUE(machine);
   Gpu& gpu = *machine->gpus[0];
@@ -121,7 +121,7 @@ TEST_F(SimNvml, UnitsOfTheCounterAgreeWithPower) {
 }
 
 // 3: no counter is an error, not 0.
-TEST_F(SimNvml, AbsentCounter) {
+TEST_F(SimNvml, failure_03_no_counter_is_not_zero) {
   auto machine = open("a100,fault=no-energy-counter");
   ASSERT_TRUE(machine);
   EXPECT_EQ(machine->gpus[0]->energy().error().code, Errc::kUnsupported);
@@ -132,7 +132,7 @@ TEST_F(SimNvml, AbsentCounter) {
 }
 
 // 9: success with garbage.
-TEST_F(SimNvml, GarbageWithSuccess) {
+TEST_F(SimNvml, failure_09_garbage_with_success) {
   auto machine = open("a100,fault=garbage");
   ASSERT_TRUE(machine);
   int refused = 0;
@@ -150,7 +150,7 @@ TEST_F(SimNvml, GarbageWithSuccess) {
 }
 
 // 31, 33: no right to change anything, in words.
-TEST_F(SimNvml, NoPermission) {
+TEST_F(SimNvml, failure_31_33_no_permission_in_words) {
   auto machine = open("a100,fault=no-permission");
   ASSERT_TRUE(machine);
   Gpu& gpu = *machine->gpus[0];
@@ -164,7 +164,7 @@ TEST_F(SimNvml, NoPermission) {
 }
 
 // 29: driver and library of different versions.
-TEST_F(SimNvml, VersionMismatch) {
+TEST_F(SimNvml, failure_29_version_mismatch) {
   const auto machine = open("a100,fault=version-mismatch");
   ASSERT_FALSE(machine);
   EXPECT_EQ(machine.error().code, Errc::kDevice);
@@ -193,7 +193,7 @@ TEST_F(SimNvml, GpuLost) {
 }
 
 // 26: one GPU that fails does not hide the others.
-TEST_F(SimNvml, OneGpuBroken) {
+TEST_F(SimNvml, failure_26_one_broken_gpu) {
   auto machine = open("a100,gpus=2,fault=one-gpu-broken");
   ASSERT_TRUE(machine) << machine.error().message;
   int readable = 0;
@@ -205,7 +205,7 @@ TEST_F(SimNvml, OneGpuBroken) {
 }
 
 // 27: everything answers but power.
-TEST_F(SimNvml, NoPowerAtAll) {
+TEST_F(SimNvml, failure_27_everything_but_power) {
   auto machine = open("a100,fault=power-na+no-energy-counter");
   ASSERT_TRUE(machine) << machine.error().message;
   Gpu& gpu = *machine->gpus[0];
@@ -218,14 +218,14 @@ TEST_F(SimNvml, NoPowerAtAll) {
 }
 
 // 28: a partial NVML, as in WSL.
-TEST_F(SimNvml, PartialLibrary) {
+TEST_F(SimNvml, failure_28_partial_library) {
   auto machine = open("a100,fault=partial");
   ASSERT_TRUE(machine) << machine.error().message;
   EXPECT_TRUE(machine->gpus[0]->sample({}));
 }
 
 // 44, 45: an instance's power is the whole GPU's, and counts once.
-TEST_F(SimNvml, MigInstancesShareOneSensor) {
+TEST_F(SimNvml, failure_44_45_mig_counts_once) {
   auto machine = open("a100,fault=mig");
   ASSERT_TRUE(machine) << machine.error().message;
   ASSERT_EQ(machine->gpus.size(), 1U);  // all: whole GPUs
@@ -247,7 +247,7 @@ TEST_F(SimNvml, UnknownReasonsAreKept) {
 }
 
 // 35: a board without memory locks.
-TEST_F(SimNvml, MemoryLockUnsupported) {
+TEST_F(SimNvml, failure_35_memory_lock_unsupported) {
   auto machine = open("v100,fault=memory-lock-unsupported");
   ASSERT_TRUE(machine);
   const auto locked = machine->gpus[0]->lock_clocks(Domain::kMemory, Hertz(877e6), Hertz(877e6));

@@ -37,7 +37,7 @@ std::vector<bool> owners_of(const std::vector<gpu::Gpu*>& gpus) {
 
 }  // namespace
 
-Sweep::Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease& lease, SweepOptions options)
+Sweep::Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease* lease, SweepOptions options)
     : gpus_(std::move(gpus)),
       lease_(lease),
       options_(std::move(options)),
@@ -52,15 +52,20 @@ Status Sweep::apply_clock(gpu::Gpu& gpu, gpu::Domain domain, const std::optional
                           bool& taken) {
   if (clock) {
     taken = true;
-    return lease_.lock_clocks(gpu, domain, *clock, *clock);
+    return lease_->lock_clocks(gpu, domain, *clock, *clock);
   }
   if (!taken) return {};
   taken = false;
-  return lease_.reset_clocks(gpu, domain);
+  return lease_->reset_clocks(gpu, domain);
 }
 
 Status Sweep::apply(const Setting& setting) {
-  ERGON_TRY_STATUS(lease_.ensure_watchdog());
+  if (lease_ == nullptr) {
+    ERGON_CHECK(!setting.core && !setting.memory && !setting.limit,
+                "controls need a lease, which nobody took");
+    return {};
+  }
+  ERGON_TRY_STATUS(lease_->ensure_watchdog());
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     bool core = core_taken_[i];
     bool memory = memory_taken_[i];
@@ -71,13 +76,13 @@ Status Sweep::apply(const Setting& setting) {
     memory_taken_[i] = memory;
     if (setting.limit) {
       limit_taken_[i] = true;
-      ERGON_TRY_STATUS(lease_.set_power_limit(*gpus_[i], *setting.limit));
+      ERGON_TRY_STATUS(lease_->set_power_limit(*gpus_[i], *setting.limit));
     } else if (limit_taken_[i]) {
       limit_taken_[i] = false;
       const auto before = std::ranges::find(
-          lease_.record().gpus, gpus_[i]->identity().sensor_owner(), &gpu::LeasedGpu::uuid);
-      if (before != lease_.record().gpus.end() && before->power_limit_w)
-        ERGON_TRY_STATUS(lease_.set_power_limit(*gpus_[i], Watts(*before->power_limit_w)));
+          lease_->record().gpus, gpus_[i]->identity().sensor_owner(), &gpu::LeasedGpu::uuid);
+      if (before != lease_->record().gpus.end() && before->power_limit_w)
+        ERGON_TRY_STATUS(lease_->set_power_limit(*gpus_[i], Watts(*before->power_limit_w)));
     }
   }
   const Nanos until = monotonic_clock() + options_.settle_ns;

@@ -52,11 +52,14 @@ PointEvidence evidence_of(const meter::Series& series, const GpuResult& result,
   PointEvidence evidence;
   evidence.clock_hz = median(inside(series, series.clock_hz, window, true));
   if (!evidence.clock_hz) evidence.clock_hz = result.clock_hz;
-  const auto memory = inside(series, series.memory_clock_hz, window, true);
+  auto memory = inside(series, series.memory_clock_hz, window, true);
   evidence.memory_clock_hz = median(memory);
   if (!memory.empty()) {
-    evidence.memory_clock_least_hz = std::ranges::min(memory);
-    evidence.memory_clock_most_hz = std::ranges::max(memory);
+    // A reading or two may still tell of the change of clocks before the run.
+    std::ranges::sort(memory);
+    const std::size_t rare = memory.size() / 20;
+    evidence.memory_clock_least_hz = memory[rare];
+    evidence.memory_clock_most_hz = memory[memory.size() - 1 - rare];
   }
   const auto temperatures = inside(series, series.temperature_c, window, false);
   if (!temperatures.empty()) {

@@ -125,7 +125,7 @@ TEST_F(JudgeTest, APointThatProvesItselfCounts) {
 }
 
 // 36: a lock that is accepted but not enforced.
-TEST_F(JudgeTest, AchievedClockMissesTheTarget) {
+TEST_F(JudgeTest, failure_36_lock_accepted_but_not_held) {
   evidence_.clock_hz = 1350e6;
   expect("the core ran at 1350 MHz, asked 1410 MHz");
   evidence_.clock_hz.reset();
@@ -133,7 +133,7 @@ TEST_F(JudgeTest, AchievedClockMissesTheTarget) {
 }
 
 // 37, 38: the memory clock moves under a core lock, or was never moved.
-TEST_F(JudgeTest, MemoryClockDrifts) {
+TEST_F(JudgeTest, failure_38_memory_clock_drifts) {
   evidence_.memory_clock_least_hz = 810e6;
   expect("did not hold: 810 MHz to 1215 MHz");
   evidence_.memory_clock_least_hz = 1215e6;
@@ -142,7 +142,7 @@ TEST_F(JudgeTest, MemoryClockDrifts) {
 }
 
 // 41: a power cap below what the clock needs; it is no fault where it was asked for.
-TEST_F(JudgeTest, Throttling) {
+TEST_F(JudgeTest, failure_41_power_cap) {
   evidence_.throttle_bits = gpu::reason::kPowerCap;
   evidence_.throttled_share = 0.2;
   expect("throttled: power cap");

@@ -76,7 +76,7 @@ struct Requirements {
 struct PointEvidence {
   std::optional<double> clock_hz;  ///< median while busy
   std::optional<double> memory_clock_hz;
-  std::optional<double> memory_clock_least_hz;
+  std::optional<double> memory_clock_least_hz;  ///< without the outermost twentieth of the readings
   std::optional<double> memory_clock_most_hz;
   std::optional<double> temperature_low_c;
   std::optional<double> temperature_high_c;
@@ -126,10 +126,11 @@ struct SweepOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// Measures points one after another under a lease. The GPUs and the lease must outlive it.
+/// Measures points one after another under a lease, which must outlive it as the GPUs must.
+/// `lease` may be nullptr where no setting asks for a control.
 class Sweep {
  public:
-  Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease& lease, SweepOptions options);
+  Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease* lease, SweepOptions options);
 
   /// Gives every GPU the setting's clocks and limits. What the setting leaves to the driver is
   /// given back to it, where an earlier point took it.
@@ -145,7 +146,7 @@ class Sweep {
   void conclude(const Setting& setting, PointResult& point, Observation::Readings readings) const;
 
   std::vector<gpu::Gpu*> gpus_;
-  gpu::Lease& lease_;
+  gpu::Lease* lease_;
   SweepOptions options_;
   std::vector<bool> core_taken_;
   std::vector<bool> memory_taken_;

@@ -1,0 +1,271 @@
+"""`ergon sweep`, `doctor` and `restore` on the simulated GPU: reported failures of energy tools (numbers as in
+docs/explain/failures.md), the true optimum of three GPUs, resume, budget. sweep.py BIN; one line a check, then the count.
+"""
+import concurrent.futures
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = os.path.abspath(sys.argv[1])
+ERGON = os.path.join(BIN, "ergon")
+QUICK = ["--settle", "20ms", "--no-align", "--least-periods", "1", "--baseline-every", "0"]
+
+
+class Machine:
+    """A simulated machine of its own, with a workload."""
+
+    def __init__(self, seconds=2.2, compute=0.8, memory=0.3):
+        self.folder = tempfile.mkdtemp(prefix="ergon-sweep-")
+        os.mkdir(os.path.join(self.folder, "machine"))
+        self.environment = dict(os.environ, ERGON_SIM_STATE=os.path.join(self.folder, "machine"),
+                                XDG_STATE_HOME=os.path.join(self.folder, "state"))
+        self.phases = self.path("phases.json")
+        with open(self.phases, "w") as file:
+            json.dump({"phases": [{"name": "work", "duration_s": seconds, "compute": compute, "memory": memory}]}, file)
+        self.program = [os.path.join(BIN, "ergon-simload"), self.phases]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def ergon(self, *words, **more):
+        return subprocess.run([ERGON, *words], env=self.environment, capture_output=True, text=True, timeout=300,
+                              check=False, **more)
+
+    def sweep(self, *flags, program=None):
+        """The exit status and the answer (None where there is none)."""
+        answer = self.path(f"answer-{time.monotonic_ns()}.json")
+        done = self.ergon("sweep", *flags, "--export", f"json:{answer}", "--", *(program or self.program))
+        if not os.path.exists(answer):
+            return done, None
+        with open(answer) as file:
+            return done, json.load(file)
+
+    def limit_w(self):
+        done = self.ergon("doctor", "--gpu", "sim:a100", "--watch", "1ms", "-f", "json")
+        return json.loads(done.stdout)["gpus"][0]["limits"]["power_limit_w"]
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def reasons(answer):
+    return [point["reason"] or "" for point in answer["points"]]
+
+
+def asked(answer, hertz):
+    return [point for point in answer["points"] if point["asked"]["clock_hz"] == hertz]
+
+
+def failure_31_clock_control_needs_a_right(machine):
+    done, answer = machine.sweep("--gpu", "sim:a100,fault=no-permission", "--sm", "960MHz", *QUICK)
+    return done.returncode == 125 and answer is None and "sudo" in done.stderr, (done.returncode, done.stderr)
+
+
+def failure_32_power_limit_in_a_container(machine):
+    done, _ = machine.sweep("--gpu", "sim:a100,fault=no-permission", "--power-limit", "250W", *QUICK)
+    return done.returncode == 125 and "CAP_SYS_ADMIN" in done.stderr and "limits" in done.stderr, done.stderr
+
+
+def failure_33_error_code_4_in_words(machine):
+    done = machine.ergon("sweep", "--gpu", "sim:a100,fault=no-permission", "--sm", "960MHz", "-f", "json", *QUICK, "--",
+                         *machine.program)
+    error = json.loads(done.stdout)
+    return error["code"] == "permission" and "no permission" in error["message"] and error["hint"] != "", done.stdout
+
+
+def failure_34_power_limit_cannot_be_set(machine):
+    # A recorded run is the board that takes no limit: clear words instead of a run at the wrong limit.
+    with open(machine.path("run.csv"), "w") as file:
+        file.write("time_s,gpu,power_w\n0,0,50\n60,0,51\n")
+    done, answer = machine.sweep("--gpu", f"recorded:{machine.path('run.csv')}", "--power-limit", "250W", *QUICK)
+    return done.returncode == 125 and answer is None and "recorded run cannot" in done.stderr, done.stderr
+
+
+def failure_35_application_clocks_are_not_used(machine):
+    with open(ERGON, "rb") as file:
+        binary = file.read()
+    uses = [name for name in (b"nvmlDeviceSetApplicationsClocks", b"nvmlDeviceResetApplicationsClocks") if name in binary]
+    done, _ = machine.sweep("--gpu", "sim:v100,fault=memory-lock-unsupported", "--mem", "877MHz", *QUICK)
+    clear = done.returncode == 125 and "locking the memory clock is not supported" in done.stderr
+    return not uses and clear, (uses, done.stderr)
+
+
+def failure_36_lock_accepted_but_not_held(machine):
+    _, answer = machine.sweep("--gpu", "sim:a100,fault=lock-not-held", "--sm", "960MHz", *QUICK)
+    point = asked(answer, 960e6)[0]
+    good = not point["valid"] and "asked 960 MHz" in point["reason"] and point["clock_hz"] == 1410e6
+    return good and all(o["clock_hz"] != 960e6 for o in answer["optima"]), point
+
+
+def failure_37_what_a_memory_lock_costs_is_seen(machine):
+    _, answer = machine.sweep("--gpu", "sim:rtx4090", "--mem", "5001MHz", *QUICK)
+    point = [p for p in answer["points"] if p["asked"]["memory_clock_hz"]][0]
+    base = answer["baselines"][0]
+    good = point["valid"] and point["memory_clock_hz"] == 5001e6 and base["count"] == 2
+    return good and point["time_s"] >= base["time_s"] * 0.99, (point, base)
+
+
+def failure_38_asked_and_achieved_are_two_columns(machine):
+    _, answer = machine.sweep("--gpu", "sim:rtx4090,fault=memory-drift", "--sm", "1500MHz", "-r", "2", *QUICK)
+    drifted = [reason for reason in reasons(answer) if "memory clock did not hold" in reason]
+    point = asked(answer, 1500e6)[0]
+    return bool(drifted) and point["clock_hz"] == 1500e6, reasons(answer)
+
+
+def failure_39_clocks_do_not_stay_locked(machine):
+    done, answer = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", "--power-limit", "200W", *QUICK)
+    after = machine.ergon("sweep", "--gpu", "sim:a100", "--sm", "1410MHz", *QUICK, "-f", "json", "--", *machine.program)
+    first = json.loads(after.stderr)["points"][0]  # the driver's own clocks again
+    return done.returncode == 0 and machine.limit_w() == 400 and first["clock_hz"] == 1410e6, (done.stderr, first)
+
+
+def failure_40_restored_on_failure_and_interrupt(machine):
+    found = []
+    done, answer = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", "--power-limit", "200W", *QUICK,
+                                 program=["sh", "-c", "exit 3"])
+    found.append((done.returncode, answer["counts"]["failed"], machine.limit_w()))
+    tool = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--power-limit", "200W", *QUICK, "--", *machine.program],
+                            env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while machine.limit_w() != 200 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    tool.send_signal(signal.SIGINT)
+    found.append((tool.wait(20), machine.limit_w()))
+    return found == [(1, 3, 400), (130, 400)], found
+
+
+def failure_41_power_cap_holds_the_clock_down(machine):
+    _, answer = machine.sweep("--gpu", "sim:a100,fault=power-cap", "--sm", "1410MHz", *QUICK)
+    point = asked(answer, 1410e6)[0]
+    return not point["valid"] and "throttled: power cap" in point["reason"], point
+
+
+def two_tools_at_once(machine):
+    first = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--sm", "960MHz", *QUICK, "--", *machine.program],
+                             env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    second, _ = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", *QUICK)
+    status = first.wait(60)
+    return status == 0 and second.returncode == 125 and f"process {first.pid}" in second.stderr, second.stderr
+
+
+def a_stopped_tool_is_not_dead(machine):
+    tool = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--power-limit", "200W", *QUICK, "--", *machine.program],
+                            env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while machine.limit_w() != 200:
+        time.sleep(0.02)
+    tool.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    held = machine.limit_w()
+    told = machine.ergon("restore", "-f", "json")
+    tool.send_signal(signal.SIGCONT)
+    status = tool.wait(60)
+    state = json.loads(told.stdout)["leases"][0]["state"]
+    return (held, state, status, machine.limit_w()) == (200, "held", 0, 400), (held, state, status, machine.limit_w())
+
+
+def resume_goes_on_where_it_ended(machine):
+    file = machine.path("sweep.sqlite")
+    words = ["--gpu", "sim:a100", "--sm", "510MHz:1410MHz:4", "-o", file, *QUICK]
+    tool = subprocess.Popen([ERGON, "sweep", *words, "--", *machine.program], env=machine.environment,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(6)
+    tool.kill()
+    tool.wait()
+    time.sleep(0.5)
+    again, answer = machine.sweep(*words)  # not without --resume
+    other, _ = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", "-o", file, "--resume", *QUICK)
+    done, answer = machine.sweep(*words, "--resume")
+    counts = answer["counts"]
+    good = again.returncode == 125 and other.returncode == 125 and answer["complete"] and counts["valid"] == 6
+    return good, (again.returncode, other.returncode, counts)
+
+
+def budget_keeps_time_for_the_last_baseline(machine):
+    start = time.monotonic()
+    _, answer = machine.sweep("--gpu", "sim:a100", "--sm", "1200MHz:1410MHz:9", "--budget", "12s", *QUICK)
+    spent = time.monotonic() - start
+    good = not answer["complete"] and answer["points"][-1]["state"] == "done" and spent < 15
+    return good, (spent, answer["counts"], answer["stopped"])
+
+
+def parameters_replace_their_names(machine):
+    done = machine.ergon("sweep", "--gpu", "sim:a100", "-L", "n=1,2", "-L", "m=x,y", *QUICK, "--", "sh", "-c", "echo {n}{m}")
+    lines = sorted(done.stdout.split())
+    unused = machine.ergon("sweep", "--gpu", "sim:a100", "-L", "n=1", *QUICK, "--", "true")
+    return lines == ["1x", "1y", "2x", "2y"] and unused.returncode == 125, (lines, unused.stderr)
+
+
+def a_program_that_is_not_there(machine):
+    done, _ = machine.sweep("--gpu", "sim:a100", "--sm", "960MHz", *QUICK, program=["/nowhere/program"])
+    return done.returncode == 127 and machine.limit_w() == 400, (done.returncode, done.stderr)
+
+
+def a_short_run_does_not_count(machine):
+    _, answer = machine.sweep("--gpu", "sim:a100", "--sm", "1410MHz", "--baseline-every", "0", program=["sleep", "0.3"])
+    return answer["counts"]["valid"] == 0 and all("refresh periods" in r for r in reasons(answer)), reasons(answer)
+
+
+def optimum(model, clocks):
+    def check(machine):
+        # Each run writes its own truth; the sweep never sees it.
+        script = f'ERGON_SIM_TRUTH={machine.folder}/truth-$$.json exec "$0" "$1"'
+        _, answer = machine.sweep("--gpu", f"sim:{model}", "--sm", clocks, "--baseline-every", "0",
+                                  program=["sh", "-c", script, *machine.program])
+        true = {}
+        for path in glob.glob(f"{machine.folder}/truth-*.json"):
+            with open(path) as file:
+                gpu = json.load(file)["gpus"][0]
+            if gpu["clocks"]["locked"]:
+                true.setdefault(gpu["clocks"]["sm_hz"], []).append(gpu["energy_j"])
+        steps = sorted(true)
+        best = min(steps, key=lambda clock: min(true[clock]))
+        found = answer["optima"][0]["clock_hz"]
+        near = found in steps and abs(steps.index(found) - steps.index(best)) <= 1
+        return near and answer["counts"]["valid"] == len(answer["points"]), \
+            (f"true {best / 1e6:.0f} MHz, found {found / 1e6:.0f} MHz of {len(steps)} clocks", reasons(answer))
+    check.__name__ = f"optimum_of_{model}_within_one_step"
+    return check
+
+
+CHECKS = [optimum("a100", "600MHz:1410MHz:9"), optimum("h100", "700MHz:1980MHz:9"), optimum("v100", "600MHz:1530MHz:9"),
+          failure_31_clock_control_needs_a_right, failure_32_power_limit_in_a_container, failure_33_error_code_4_in_words,
+          failure_34_power_limit_cannot_be_set, failure_35_application_clocks_are_not_used,
+          failure_36_lock_accepted_but_not_held, failure_37_what_a_memory_lock_costs_is_seen,
+          failure_38_asked_and_achieved_are_two_columns, failure_39_clocks_do_not_stay_locked,
+          failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once,
+          a_stopped_tool_is_not_dead, resume_goes_on_where_it_ended, budget_keeps_time_for_the_last_baseline,
+          parameters_replace_their_names, a_program_that_is_not_there, a_short_run_does_not_count]
+
+
+def run(check):
+    machine = Machine()
+    try:
+        return check.__name__, *check(machine)
+    except Exception as error:  # a check that breaks is a check that fails
+        return check.__name__, False, repr(error)
+    finally:
+        machine.close()
+
+
+def main():
+    wanted = sys.argv[2:]
+    checks = [check for check in CHECKS if not wanted or any(word in check.__name__ for word in wanted)]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for name, good, found in pool.map(run, checks):
+            failed += not good
+            told = found[0] if good and isinstance(found, tuple) and name.startswith("optimum") else "" if good else found
+            print(f"{'pass' if good else 'FAIL'}  {name}  {told}", flush=True)
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
