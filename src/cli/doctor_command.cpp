@@ -18,15 +18,17 @@ using run::Finding;
 using run::GpuCheckup;
 
 template <class T>
-Value why(const Result<T>& result) {
+Value why_not(const Result<T>& result) {
   return result ? Value() : Value(result.error().message);
 }
 
-Value seconds(const std::optional<Estimate>& estimate) {
+Value known_seconds(const std::optional<Estimate>& estimate) {
   return estimate ? Value(estimate->value) : Value();
 }
 
-Value watts(const std::optional<Watts>& value) { return value ? Value(value->si()) : Value(); }
+Value known_watts(const std::optional<Watts>& value) {
+  return value ? Value(value->si()) : Value();
+}
 
 Value clocks_value(const Result<std::vector<Hertz>>& clocks) {
   if (!clocks) return {};
@@ -35,19 +37,19 @@ Value clocks_value(const Result<std::vector<Hertz>>& clocks) {
   return list;
 }
 
-Value power_value(const GpuCheckup& gpu) {
+Value gpu_power_value(const GpuCheckup& gpu) {
   Value power = Value::object();
   const bool known = gpu.power_source.has_value();
   power.set("available", known)
       .set("scope", known ? Value(to_string(gpu.power_source->scope)) : Value())
       .set("kind", known ? Value(to_string(gpu.power_source->kind)) : Value())
       .set("power_w", gpu.power_w ? Value(*gpu.power_w) : Value())
-      .set("refresh_period_s", seconds(gpu.sensor.update_period_s))
-      .set("averaging_window_s", seconds(gpu.sensor.averaging_window_s))
+      .set("refresh_period_s", known_seconds(gpu.sensor.update_period_s))
+      .set("averaging_window_s", known_seconds(gpu.sensor.averaging_window_s))
       .set("documented_average_s", known && gpu.power_source->documented_average
                                        ? Value(gpu.power_source->documented_average->si())
                                        : Value())
-      .set("why_unknown", why(gpu.power_source));
+      .set("why_unknown", why_not(gpu.power_source));
   return power;
 }
 
@@ -55,19 +57,19 @@ Value gpu_value(const GpuCheckup& gpu) {
   Value energy = Value::object();
   energy.set("available", gpu.energy.has_value())
       .set("scope", gpu.energy && gpu.energy_scope ? Value(to_string(*gpu.energy_scope)) : Value())
-      .set("refresh_period_s", seconds(gpu.sensor.energy_tick_s))
+      .set("refresh_period_s", known_seconds(gpu.sensor.energy_tick_s))
       .set("resolution_j", gpu.sensor.energy_step_j > 0 ? Value(gpu.sensor.energy_step_j) : Value())
-      .set("why_unknown", why(gpu.energy));
+      .set("why_unknown", why_not(gpu.energy));
   Value limits;
   if (gpu.limits) {
     limits.set("power_limit_w", gpu.limits->current.si())
-        .set("default_w", watts(gpu.limits->standard))
-        .set("minimum_w", watts(gpu.limits->minimum))
-        .set("maximum_w", watts(gpu.limits->maximum));
+        .set("default_w", known_watts(gpu.limits->standard))
+        .set("minimum_w", known_watts(gpu.limits->minimum))
+        .set("maximum_w", known_watts(gpu.limits->maximum));
   }
   Value control = Value::object();
   control.set("allowed", gpu.control.has_value())
-      .set("why_not", why(gpu.control))
+      .set("why_not", why_not(gpu.control))
       .set("fix", gpu.control ? Value() : Value(gpu.control.error().hint));
   Value counters = Value::array();
   if (gpu.throttle_counters) {
@@ -100,7 +102,7 @@ Value gpu_value(const GpuCheckup& gpu) {
       .set("driver", gpu.identity.driver)
       .set("simulated", gpu.identity.simulated)
       .set("can_measure", gpu.can_measure())
-      .set("power", power_value(gpu))
+      .set("power", gpu_power_value(gpu))
       .set("energy_counter", std::move(energy))
       .set("sample_time_s", to_seconds(gpu.call_ns).si())
       .set("limits", std::move(limits))
@@ -178,7 +180,7 @@ Value machine_value(const gpu::Place& place) {
       .set("amd_driver", place.amd_driver);
 }
 
-Value cpu_value(const Checkup& checkup) {
+Value cpu_counters_value(const Checkup& checkup) {
   Value domains = Value::array();
   if (checkup.cpu) {
     for (const auto& domain : *checkup.cpu) {
@@ -195,7 +197,7 @@ Value cpu_value(const Checkup& checkup) {
       .set("fix", checkup.no_cpu ? Value(checkup.no_cpu->hint) : Value());
 }
 
-std::string headline(const Checkup& checkup) {
+std::string doctor_headline(const Checkup& checkup) {
   if (!checkup.can_measure()) return "GPU energy cannot be measured here.";
   const auto measured = std::ranges::count_if(checkup.gpus, &GpuCheckup::can_measure);
   std::string text = "Energy can be measured on " +
@@ -223,7 +225,7 @@ Result<int> doctor_run(Context& context) {
   options.sleep = [](Nanos ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
   const Checkup checkup = run::examine(machine, options);
 
-  Answer answer{.command = "doctor", .headline = headline(checkup), .lines = {}};
+  Answer answer{.command = "doctor", .headline = doctor_headline(checkup), .lines = {}};
   for (const Finding& finding : checkup.findings) {
     answer.lines.push_back(std::string(to_string(finding.severity)) + ": " + finding.subject +
                            ": " + finding.message + ".");
@@ -244,7 +246,7 @@ Result<int> doctor_run(Context& context) {
       .set("can_control", checkup.can_control())
       .set("machine", machine_value(checkup.place))
       .set("gpus", std::move(gpus))
-      .set("cpu", cpu_value(checkup))
+      .set("cpu", cpu_counters_value(checkup))
       .set("findings", std::move(findings));
   ERGON_TRY_STATUS(context.emit(answer));
   return checkup.can_measure() ? 0 : 1;

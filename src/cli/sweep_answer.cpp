@@ -10,14 +10,18 @@
 namespace ergon::cli {
 namespace {
 
-Value number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-Value value_of(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
-Value interval(const std::optional<Estimate>& e) {
+Value sweep_number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+Value estimated(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
+Value interval_value(const std::optional<Estimate>& e) {
   if (!e) return {};
   return Value::array().push(e->low).push(e->high);
 }
-Value asked(const std::optional<Hertz>& clock) { return clock ? Value(clock->si()) : Value(); }
-Value asked(const std::optional<Watts>& limit) { return limit ? Value(limit->si()) : Value(); }
+Value asked_value(const std::optional<Hertz>& clock) {
+  return clock ? Value(clock->si()) : Value();
+}
+Value asked_value(const std::optional<Watts>& limit) {
+  return limit ? Value(limit->si()) : Value();
+}
 
 Value parameters_value(const std::vector<std::pair<std::string, std::string>>& parameters) {
   Value object = Value::object();
@@ -32,7 +36,7 @@ std::string parameters_text(const std::vector<std::pair<std::string, std::string
   return text;
 }
 
-std::string percent(double share, int digits = 1) {
+std::string share_text(double share, int digits = 1) {
   const double scale = std::pow(10, digits);
   std::string text = std::to_string(std::round(share * 100 * scale) / scale);
   text.erase(text.find_last_not_of('0') + 1);
@@ -40,12 +44,12 @@ std::string percent(double share, int digits = 1) {
   return text + " %";
 }
 
-bool counts(const SweepRow& row) {
+bool row_counts(const SweepRow& row) {
   return row.valid && row.state == "done" && row.energy_j && row.time_s;
 }
 
 // Where the least energy lies on the axis of core clocks that were measured.
-const char* edge_of(const SweepRow& best, const std::vector<SweepRow>& rows) {
+const char* sweep_edge(const SweepRow& best, const std::vector<SweepRow>& rows) {
   if (!best.setting.core) return nullptr;
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
@@ -67,19 +71,19 @@ struct Optimum {
   double slowdown = 0;
 };
 
-std::vector<Optimum> optima_of(const std::vector<SweepRow>& rows,
-                               const std::vector<SweepBaseline>& baselines) {
+std::vector<Optimum> sweep_optima(const std::vector<SweepRow>& rows,
+                                  const std::vector<SweepBaseline>& baselines) {
   std::vector<Optimum> optima;
   for (const SweepBaseline& baseline : baselines) {
     if (!baseline.energy_j) continue;
     Optimum best;
     best.baseline = &baseline;
     for (const SweepRow& row : rows) {
-      if (!counts(row) || row.setting.parameters != baseline.parameters) continue;
+      if (!row_counts(row) || row.setting.parameters != baseline.parameters) continue;
       if (best.row == nullptr || row.energy_j->value < best.row->energy_j->value) best.row = &row;
     }
     if (best.row == nullptr) continue;
-    best.edge = edge_of(*best.row, rows);
+    best.edge = sweep_edge(*best.row, rows);
     best.energy_saved = 1 - best.row->energy_j->value / *baseline.energy_j;
     best.slowdown = best.row->time_s->value / *baseline.time_s - 1;
     optima.push_back(best);
@@ -87,7 +91,7 @@ std::vector<Optimum> optima_of(const std::vector<SweepRow>& rows,
   return optima;
 }
 
-Value row_value(const SweepRow& row, std::size_t index) {
+Value sweep_row_value(const SweepRow& row, std::size_t index) {
   Value power;
   if (row.energy_j && row.time_s && row.time_s->value > 0)
     power = Value(row.energy_j->value / row.time_s->value);
@@ -96,17 +100,17 @@ Value row_value(const SweepRow& row, std::size_t index) {
       .set("baseline", row.baseline)
       .set("parameters", parameters_value(row.setting.parameters))
       .set("asked", Value::object()
-                        .set("clock_hz", asked(row.setting.core))
-                        .set("memory_clock_hz", asked(row.setting.memory))
-                        .set("power_limit_w", asked(row.setting.limit)))
-      .set("clock_hz", number(row.clock_hz))
-      .set("memory_clock_hz", number(row.memory_clock_hz))
-      .set("time_s", value_of(row.time_s))
-      .set("time_s_ci95", interval(row.time_s))
-      .set("energy_j", value_of(row.energy_j))
-      .set("energy_j_ci95", interval(row.energy_j))
+                        .set("clock_hz", asked_value(row.setting.core))
+                        .set("memory_clock_hz", asked_value(row.setting.memory))
+                        .set("power_limit_w", asked_value(row.setting.limit)))
+      .set("clock_hz", sweep_number(row.clock_hz))
+      .set("memory_clock_hz", sweep_number(row.memory_clock_hz))
+      .set("time_s", estimated(row.time_s))
+      .set("time_s_ci95", interval_value(row.time_s))
+      .set("energy_j", estimated(row.energy_j))
+      .set("energy_j_ci95", interval_value(row.energy_j))
       .set("power_w", std::move(power))
-      .set("temperature_c", number(row.temperature_c))
+      .set("temperature_c", sweep_number(row.temperature_c))
       .set("runs", row.runs)
       .set("warm_ups", row.warm_ups)
       .set("state", row.state)
@@ -134,7 +138,7 @@ Table points_table(const std::vector<SweepRow>& rows) {
     const bool known = row.energy_j && row.time_s;
     table.rows.push_back(
         {run::to_string(row.setting), in_megahertz(row.clock_hz), in_megahertz(row.memory_clock_hz),
-         value_of(row.time_s), value_of(row.energy_j),
+         estimated(row.time_s), estimated(row.energy_j),
          row.energy_j ? Value((row.energy_j->high - row.energy_j->low) / 2) : Value(),
          known ? Value(row.energy_j->value / row.time_s->value) : Value(),
          row.valid ? "yes" : "no: " + row.reason});
@@ -150,7 +154,7 @@ std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& op
   if (optima.size() != 1) return text;
   const Optimum& best = optima.front();
   text += " Least energy at " + run::to_string(best.row->setting) + ": " +
-          percent(best.energy_saved) + " less than the baseline, " + percent(best.slowdown) +
+          share_text(best.energy_saved) + " less than the baseline, " + share_text(best.slowdown) +
           " more time";
   if (best.edge != nullptr) text += std::string(" (at the ") + best.edge + " edge of the sweep)";
   return text + ".";
@@ -169,7 +173,7 @@ std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows) {
       baselines.back().parameters = row.setting.parameters;
       members.emplace_back();
     }
-    if (row.baseline && counts(row)) members[at->second].push_back(&row);
+    if (row.baseline && row_counts(row)) members[at->second].push_back(&row);
   }
   for (std::size_t b = 0; b < baselines.size(); ++b) {
     SweepBaseline& baseline = baselines[b];
@@ -195,8 +199,8 @@ std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows) {
 
 Answer sweep_answer(const SweepAnswer& sweep) {
   const auto baselines = baselines_of(sweep.rows);
-  const auto optima = optima_of(sweep.rows, baselines);
-  const auto valid = static_cast<std::size_t>(std::ranges::count_if(sweep.rows, counts));
+  const auto optima = sweep_optima(sweep.rows, baselines);
+  const auto valid = static_cast<std::size_t>(std::ranges::count_if(sweep.rows, row_counts));
   const auto in_state = [&](const char* state) {
     return static_cast<std::size_t>(std::ranges::count(sweep.rows, state, &SweepRow::state));
   };
@@ -204,14 +208,15 @@ Answer sweep_answer(const SweepAnswer& sweep) {
   Answer answer{.command = "sweep", .headline = headline_of(sweep, optima, valid, done)};
   answer.tables.push_back(points_table(sweep.rows));
   Value points = Value::array();
-  for (std::size_t i = 0; i < sweep.rows.size(); ++i) points.push(row_value(sweep.rows[i], i));
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i)
+    points.push(sweep_row_value(sweep.rows[i], i));
   Value bases = Value::array();
   for (const SweepBaseline& baseline : baselines) {
     bases.push(Value::object()
                    .set("parameters", parameters_value(baseline.parameters))
-                   .set("time_s", number(baseline.time_s))
-                   .set("energy_j", number(baseline.energy_j))
-                   .set("spread", number(baseline.spread))
+                   .set("time_s", sweep_number(baseline.time_s))
+                   .set("energy_j", sweep_number(baseline.energy_j))
+                   .set("spread", sweep_number(baseline.spread))
                    .set("count", std::uint64_t{baseline.count}));
   }
   Value best = Value::array();
@@ -226,14 +231,14 @@ Answer sweep_answer(const SweepAnswer& sweep) {
     const SweepRow& row = *optimum.row;
     best.push(Value::object()
                   .set("parameters", parameters_value(row.setting.parameters))
-                  .set("clock_hz", asked(row.setting.core))
-                  .set("memory_clock_hz", asked(row.setting.memory))
-                  .set("power_limit_w", asked(row.setting.limit))
+                  .set("clock_hz", asked_value(row.setting.core))
+                  .set("memory_clock_hz", asked_value(row.setting.memory))
+                  .set("power_limit_w", asked_value(row.setting.limit))
                   .set("energy_saved", optimum.energy_saved)
                   .set("slowdown", optimum.slowdown)
                   .set("edge", optimum.edge == nullptr ? Value() : Value(optimum.edge)));
     table.rows.push_back({parameters_text(row.setting.parameters), run::to_string(row.setting),
-                          percent(optimum.energy_saved), percent(optimum.slowdown),
+                          share_text(optimum.energy_saved), share_text(optimum.slowdown),
                           optimum.edge == nullptr ? "-" : optimum.edge});
   }
   if (optima.size() > 1) answer.tables.push_back(std::move(table));

@@ -13,14 +13,14 @@ namespace ergon::cli {
 namespace fs = std::filesystem;
 namespace {
 
-Nanos clock_ns(clockid_t clock) {
+Nanos sweep_clock_ns(clockid_t clock) {
   timespec t{};
   ::clock_gettime(clock, &t);
   return Nanos{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-std::string utc_text() {
-  const std::time_t seconds = clock_ns(CLOCK_REALTIME) / 1'000'000'000;
+std::string sweep_utc_text() {
+  const std::time_t seconds = sweep_clock_ns(CLOCK_REALTIME) / 1'000'000'000;
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[40];
@@ -28,7 +28,7 @@ std::string utc_text() {
   return text;
 }
 
-std::string seconds_text(double seconds) {
+std::string about_seconds(double seconds) {
   if (seconds < 100) return std::to_string(std::lround(seconds)) + " s";
   return std::to_string(std::lround(seconds / 60)) + " min";
 }
@@ -162,7 +162,7 @@ class Session {
                     "use -o sweep.sqlite, and --export csv:points.csv beside it");
       return {};
     }
-    const std::int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    const std::int64_t offset = sweep_clock_ns(CLOCK_REALTIME) - sweep_clock_ns(CLOCK_MONOTONIC);
     if (resume && fs::exists(*path)) {
       ERGON_TRY(file_, SweepFile::resume(*path, answer_.rows, offset));
       return {};
@@ -175,7 +175,7 @@ class Session {
     provenance.kind = "sweep";
     provenance.ergon_version = context_.version();
     provenance.command_line = context_.command_line();
-    provenance.created_utc = utc_text();
+    provenance.created_utc = sweep_utc_text();
     ERGON_TRY(file_, SweepFile::create(*path, provenance, answer_.rows, offset));
     return file_->add_gpus(opened_.gpus());
   }
@@ -234,7 +234,9 @@ class Session {
     return {};
   }
 
-  static double seconds_now() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)) * 1e-9; }
+  static double seconds_now() {
+    return static_cast<double>(sweep_clock_ns(CLOCK_MONOTONIC)) * 1e-9;
+  }
 
   Status measure_one(run::Sweep& sweep, SweepRow& row) {
     auto measured = sweep.measure(row.setting);
@@ -321,8 +323,8 @@ class Session {
     Answer answer{
         .command = "sweep",
         .headline =
-            counted(answer_.rows.size(), "point") + ", about " + seconds_text(least) + " to " +
-            seconds_text(most) +
+            counted(answer_.rows.size(), "point") + ", about " + about_seconds(least) + " to " +
+            about_seconds(most) +
             (joules ? " and " + std::to_string(std::lround(*joules * repeats * count)) + " J"
                     : "") +
             ". Nothing was changed."};

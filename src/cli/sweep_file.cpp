@@ -25,7 +25,7 @@ std::string plan_text(const std::vector<SweepRow>& rows) {
   return text;
 }
 
-meter::StoredPoint stored(const SweepRow& row, std::int64_t index) {
+meter::StoredPoint stored_point(const SweepRow& row, std::int64_t index) {
   meter::StoredPoint point;
   point.id = row.stored_id;
   point.order_index = index;
@@ -43,7 +43,7 @@ meter::StoredPoint stored(const SweepRow& row, std::int64_t index) {
 }
 
 // The figures of a point again from its runs.
-void recall(SweepRow& row, const std::vector<meter::StoredRun>& runs) {
+void recall_figures(SweepRow& row, const std::vector<meter::StoredRun>& runs) {
   std::vector<std::optional<Estimate>> energies;
   std::vector<std::optional<Estimate>> times;
   for (const auto& stored_run : runs) {
@@ -73,7 +73,7 @@ Result<SweepFile> SweepFile::create(const std::string& path, const meter::Proven
   ERGON_TRY(auto file, meter::RunFile::create(path, told));
   std::int64_t index = 0;
   for (SweepRow& row : rows) {
-    ERGON_TRY(row.stored_id, file.add_point(stored(row, index)));
+    ERGON_TRY(row.stored_id, file.add_point(stored_point(row, index)));
     ++index;
   }
   return SweepFile(std::move(file), 0, utc_offset_ns);
@@ -106,7 +106,7 @@ Result<SweepFile> SweepFile::resume(const std::string& path, std::vector<SweepRo
     row.reason = point.reason;
     row.clock_hz = point.clock_hz;
     row.memory_clock_hz = point.memory_clock_hz;
-    if (row.state == "done") recall(row, runs);
+    if (row.state == "done") recall_figures(row, runs);
   }
   const std::string base = fact(kOffset);
   const std::int64_t offset = base.empty() ? utc_offset_ns : std::stoll(base);
@@ -172,7 +172,7 @@ Status SweepFile::store(const SweepRow& row, const run::PointResult& point,
   // Last: a point that is done has everything in the file.
   ERGON_TRY(const auto points, file_.points());
   const auto at = std::ranges::find(points, row.stored_id, &meter::StoredPoint::id);
-  return file_.update_point(stored(row, at == points.end() ? 0 : at->order_index));
+  return file_.update_point(stored_point(row, at == points.end() ? 0 : at->order_index));
 }
 
 }  // namespace ergon::cli

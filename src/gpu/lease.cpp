@@ -95,6 +95,7 @@ struct Lease::Impl {
   Status start_watchdog() {
     if (options.watchdog.empty()) return {};
     std::vector<int> kept;
+    kept.reserve(locks.size());
     for (const LockFile& lock : locks) kept.push_back(lock.descriptor());
     ERGON_TRY(watchdog, Watchdog::start(options.watchdog, record.file, kept));
     record.watchdog_pid = watchdog.pid();

@@ -9,8 +9,6 @@
 namespace ergon::gpu::nvml {
 namespace {
 
-constexpr abi::Return kSuccess = abi::Return::kSuccess;
-
 abi::PowerScope scope_of(Scope scope) {
   switch (scope) {
     case Scope::kGpu:

@@ -10,6 +10,7 @@
 namespace ergon::gpu::nvml {
 
 namespace abi = gpu_abi::nvml;
+inline constexpr abi::Return kSuccess = abi::Return::kSuccess;
 
 /// An initialised NVML; shut down with its last owner. A function that this version lacks is
 /// nullptr.

@@ -11,8 +11,6 @@
 namespace ergon::gpu::nvml {
 namespace {
 
-constexpr abi::Return kSuccess = abi::Return::kSuccess;
-
 std::string architecture_name(abi::Architecture architecture) {
   switch (architecture) {
     case abi::Architecture::kVolta:

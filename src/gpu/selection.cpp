@@ -9,7 +9,7 @@
 namespace ergon::gpu {
 namespace {
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -38,7 +38,7 @@ std::optional<int> whole(std::string_view text) {
 
 // "3b:00.0", "0000:3B:00.0" and "00000000:3b:00" name the same slot.
 std::string slot(std::string_view address) {
-  std::string text = lower(address);
+  std::string text = lower_case(address);
   const auto colons = std::ranges::count(text, ':');
   if (colons == 1) text = "0:" + text;
   const auto domain_end = text.find(':');
@@ -107,10 +107,10 @@ std::vector<int> matches(std::string_view item, std::span<const Identity> gpus) 
   std::vector<int> found;
   const auto index = whole(item);
   const bool address = !index && looks_like_address(item);
-  const std::string wanted = lower(item);
+  const std::string wanted = lower_case(item);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const Identity& gpu = gpus[i];
-    const std::string uuid = lower(gpu.uuid);
+    const std::string uuid = lower_case(gpu.uuid);
     bool same = false;
     if (index) {
       same = gpu.index == *index && gpu.mig_parent_uuid.empty();

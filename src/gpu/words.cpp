@@ -13,7 +13,7 @@ struct Name {
   std::uint64_t bit;
   const char* text;
 };
-constexpr std::array kNames = {
+constexpr std::array kReasonNames = {
     Name{reason::kIdle, "idle"},
     Name{reason::kAskedClocks, "asked-for clocks"},
     Name{reason::kPowerCap, "power cap"},
@@ -72,7 +72,7 @@ std::string Throttle::names() const {
   std::string text;
   const auto add = [&](const std::string& name) { text += (text.empty() ? "" : ", ") + name; };
   std::uint64_t left = bits;
-  for (const auto& name : kNames) {
+  for (const auto& name : kReasonNames) {
     if ((left & name.bit) == 0) continue;
     add(name.text);
     left &= ~name.bit;

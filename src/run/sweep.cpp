@@ -9,7 +9,7 @@
 namespace ergon::run {
 namespace {
 
-constexpr Nanos kLook = 20'000'000;
+constexpr Nanos kGlance = 20'000'000;
 
 std::optional<double> mean(const std::vector<std::optional<double>>& values) {
   double sum = 0;
@@ -87,7 +87,7 @@ Status Sweep::apply(const Setting& setting) {
   }
   const Nanos until = monotonic_clock() + options_.settle_ns;
   while (monotonic_clock() < until && options_.keep_going())
-    wait_until(std::min(until, monotonic_clock() + kLook), nullptr, nullptr, kLook, [] {});
+    wait_until(std::min(until, monotonic_clock() + kGlance), nullptr, nullptr, kGlance, [] {});
   return {};
 }
 

@@ -7,7 +7,9 @@
 namespace ergon::run {
 namespace {
 
-std::string megahertz(double hertz) { return std::to_string(std::lround(hertz * 1e-6)) + " MHz"; }
+std::string in_megahertz(double hertz) {
+  return std::to_string(std::lround(hertz * 1e-6)) + " MHz";
+}
 
 std::string rounded(double value, double step) {
   const double nearest = std::round(value / step) * step;
@@ -87,8 +89,8 @@ std::vector<std::string> objections(const Setting& setting, const PointEvidence&
   } else if (setting.core) {
     const double asked = setting.core->si();
     if (std::abs(*evidence.clock_hz - asked) > tolerance(asked, requirements)) {
-      found.push_back("the core ran at " + megahertz(*evidence.clock_hz) + ", asked " +
-                      megahertz(asked));
+      found.push_back("the core ran at " + in_megahertz(*evidence.clock_hz) + ", asked " +
+                      in_megahertz(asked));
     }
   }
   if (setting.memory && !evidence.memory_clock_hz) {
@@ -96,15 +98,16 @@ std::vector<std::string> objections(const Setting& setting, const PointEvidence&
   } else if (setting.memory) {
     const double asked = setting.memory->si();
     if (std::abs(*evidence.memory_clock_hz - asked) > tolerance(asked, requirements)) {
-      found.push_back("the memory ran at " + megahertz(*evidence.memory_clock_hz) + ", asked " +
-                      megahertz(asked));
+      found.push_back("the memory ran at " + in_megahertz(*evidence.memory_clock_hz) + ", asked " +
+                      in_megahertz(asked));
     }
   }
   if (evidence.memory_clock_hz && evidence.memory_clock_least_hz &&
       *evidence.memory_clock_most_hz - *evidence.memory_clock_least_hz >
           2 * tolerance(*evidence.memory_clock_hz, requirements)) {
-    found.push_back("the memory clock did not hold: " + megahertz(*evidence.memory_clock_least_hz) +
-                    " to " + megahertz(*evidence.memory_clock_most_hz));
+    found.push_back(
+        "the memory clock did not hold: " + in_megahertz(*evidence.memory_clock_least_hz) + " to " +
+        in_megahertz(*evidence.memory_clock_most_hz));
   }
   if (setting.limit && evidence.power_limit_w &&
       std::abs(*evidence.power_limit_w - setting.limit->si()) > 1) {

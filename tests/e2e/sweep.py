@@ -1,5 +1,5 @@
-"""`ergon sweep`, `doctor` and `restore` on the simulated GPU: reported failures of energy tools (numbers as in
-docs/explain/failures.md), the true optimum of three GPUs, resume, budget. sweep.py BIN; one line a check, then the count.
+"""`ergon sweep`, `doctor` and `restore` on the simulated GPU: failures that users of other energy tools reported, the true
+optimum of three GPUs, resume, budget. sweep.py BIN [NAMES]; one line a check, then the count.
 """
 import concurrent.futures
 import glob
