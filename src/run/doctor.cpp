@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ergon/run/measure.hpp"
+
 namespace ergon::run {
 namespace {
 
@@ -127,7 +129,13 @@ class Doctor {
     }
     for (std::size_t i = 0; i < series.size(); ++i) {
       if (series[i].size() < 2) continue;
-      found_.gpus[i].sensor = meter::estimate_sensor(series[i]);
+      GpuCheckup& checkup = found_.gpus[i];
+      checkup.sensor = meter::estimate_sensor(series[i]);
+      // The window cannot be seen in an idle board's readings: what is published of its kind.
+      const auto& source = checkup.power_source;
+      checkup.sensor.averaging_window_s =
+          sensor_of(series[i], checkup.identity, source ? std::optional(*source) : std::nullopt)
+              .averaging_window_s;
       const auto middle = calls[i].begin() + static_cast<std::ptrdiff_t>(calls[i].size() / 2);
       std::ranges::nth_element(calls[i], middle);
       found_.gpus[i].call_ns = *middle;

@@ -29,7 +29,8 @@ struct GpuCheckup {
   Result<gpu::PowerSource> power_source;
   Result<gpu::EnergyReading> energy;
   Result<gpu::Scope> energy_scope;
-  meter::SensorModel sensor;  ///< from readings taken here
+  /// Periods are from readings taken here, or unknown; the averaging window says its origin.
+  meter::SensorModel sensor;
   std::optional<double> power_w;
   std::uint64_t refused = 0;  ///< readings that could not be true
   Nanos call_ns = 0;          ///< median time of one sample
