@@ -46,6 +46,9 @@ Value gpu_power_value(const GpuCheckup& gpu) {
       .set("power_w", gpu.power_w ? Value(*gpu.power_w) : Value())
       .set("refresh_period_s", known_seconds(gpu.sensor.update_period_s))
       .set("averaging_window_s", known_seconds(gpu.sensor.averaging_window_s))
+      .set("averaging_window_origin", gpu.sensor.averaging_window_s
+                                          ? Value(to_string(gpu.sensor.averaging_window_s->origin))
+                                          : Value())
       .set("documented_average_s", known && gpu.power_source->documented_average
                                        ? Value(gpu.power_source->documented_average->si())
                                        : Value())
@@ -125,8 +128,36 @@ std::string clock_range(const Result<std::vector<Hertz>>& clocks) {
   if (!clocks || clocks->empty()) return "unknown";
   const auto megahertz = [](Hertz clock) { return std::to_string(std::llround(clock.si() / 1e6)); };
   if (clocks->size() == 1) return megahertz(clocks->front()) + " MHz";
-  return std::to_string(clocks->size()) + ", " + megahertz(clocks->front()) + "-" +
+  return std::to_string(clocks->size()) + " from " + megahertz(clocks->front()) + " to " +
          megahertz(clocks->back()) + " MHz";
+}
+
+std::string power_text(const gpu::PowerSource& source) {
+  const std::string scope = to_string(source.scope);
+  if (source.documented_average && source.documented_average->si() > 0)
+    return scope + ", 1 s average";
+  return source.kind == gpu::PowerKind::kAverage ? scope + ", average" : scope + ", instant";
+}
+
+// What does not fit the table: limits, heat, MIG.
+std::string state_line(const GpuCheckup& gpu) {
+  const auto watts = [](Watts limit) { return std::to_string(std::lround(limit.si())); };
+  std::string line = "GPU " + gpu.identity.id + ":";
+  if (gpu.limits) {
+    line += " power limit " + watts(gpu.limits->current) + " W";
+    if (gpu.limits->minimum && gpu.limits->maximum) {
+      line +=
+          " (may be " + watts(*gpu.limits->minimum) + " to " + watts(*gpu.limits->maximum) + " W)";
+    }
+    line += ";";
+  } else {
+    line += " power limit unknown;";
+  }
+  line += gpu.temperature_c ? " " + std::to_string(std::lround(*gpu.temperature_c)) + " C;"
+                            : " temperature unknown;";
+  if (gpu.mig) line += gpu.mig->enabled ? " MIG on;" : " MIG off;";
+  line.back() = '.';
+  return line;
 }
 
 std::vector<Table> tables_of(const Checkup& checkup) {
@@ -137,20 +168,22 @@ std::vector<Table> tables_of(const Checkup& checkup) {
                          {.title = "CUDA", .numeric = false},
                          {.title = "power", .numeric = false},
                          {.title = "power renewed", .numeric = false},
-                         {.title = "energy counter", .numeric = false},
+                         {.title = "averages", .numeric = false},
+                         {.title = "counter renewed", .numeric = false},
                          {.title = "core clocks", .numeric = false},
                          {.title = "memory clocks", .numeric = false},
                          {.title = "control", .numeric = false}},
              .rows = {}};
   for (const GpuCheckup& gpu : checkup.gpus) {
-    const std::string power = gpu.power_source ? std::string(to_string(gpu.power_source->scope)) +
-                                                     ", " + to_string(gpu.power_source->kind)
-                                               : "no";
+    const std::string power = gpu.power_source ? power_text(*gpu.power_source) : "no";
     gpus.rows.push_back(
         {gpu.identity.id, gpu.identity.name, gpu.cuda_index ? std::to_string(*gpu.cuda_index) : "-",
          power, milliseconds(gpu.sensor.update_period_s),
-         gpu.energy ? "every " + milliseconds(gpu.sensor.energy_tick_s) : "no",
-         clock_range(gpu.core_clocks), clock_range(gpu.memory_clocks), gpu.control ? "yes" : "no"});
+         gpu.sensor.averaging_window_s ? milliseconds(gpu.sensor.averaging_window_s) + " (" +
+                                             to_string(gpu.sensor.averaging_window_s->origin) + ")"
+                                       : "unknown",
+         gpu.energy ? milliseconds(gpu.sensor.energy_tick_s) : "no", clock_range(gpu.core_clocks),
+         clock_range(gpu.memory_clocks), gpu.control ? "yes" : "no"});
   }
   if (!gpus.rows.empty()) tables.push_back(std::move(gpus));
   if (checkup.cpu) {
@@ -231,6 +264,7 @@ Result<int> doctor_run(Context& context) {
                            ": " + finding.message + ".");
     if (!finding.fix.empty()) answer.lines.push_back("  fix: " + finding.fix);
   }
+  for (const GpuCheckup& gpu : checkup.gpus) answer.lines.push_back(state_line(gpu));
   answer.tables = tables_of(checkup);
   Value gpus = Value::array();
   for (const GpuCheckup& gpu : checkup.gpus) gpus.push(gpu_value(gpu));

@@ -146,6 +146,7 @@ Result<int> restore_run(Context& context) {
     std::set<std::string> wanted;
     for (const gpu::Gpu* gpu : opened->gpus()) wanted.insert(gpu->identity().sensor_owner());
     leases = leases_here(context.surroundings());
+    wait_for_watchdogs(context.surroundings(), leases);
     std::erase_if(leases, [&](const FoundLease& lease) {
       return lease.record.machine != opened->machine_id ||
              std::ranges::none_of(lease.record.gpus, [&](const gpu::LeasedGpu& gpu) {

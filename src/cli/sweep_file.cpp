@@ -18,8 +18,11 @@ std::optional<double> si(const std::optional<Watts>& limit) {
 }
 
 // Two sweeps are the same where this text is.
-std::string plan_text(const std::vector<SweepRow>& rows) {
-  std::string text;
+std::string plan_text(const SweepAnswer& sweep, const std::vector<SweepRow>& rows) {
+  std::string text = "program";
+  for (const auto& word : sweep.program) text += " " + io::to_json(Value(word), 0);
+  text += "\nruns " + std::to_string(sweep.repeats) + "\n";
+  for (const auto& gpu : sweep.gpus) text += "gpu " + gpu.uuid + "\n";
   for (const SweepRow& row : rows)
     text += (row.baseline ? "baseline " : "point ") + run::to_string(row.setting) + "\n";
   return text;
@@ -66,9 +69,10 @@ void recall_figures(SweepRow& row, const std::vector<meter::StoredRun>& runs) {
 }  // namespace
 
 Result<SweepFile> SweepFile::create(const std::string& path, const meter::Provenance& provenance,
-                                    std::vector<SweepRow>& rows, std::int64_t utc_offset_ns) {
+                                    const SweepAnswer& sweep, std::vector<SweepRow>& rows,
+                                    std::int64_t utc_offset_ns) {
   meter::Provenance told = provenance;
-  told.more.emplace_back(kPlan, plan_text(rows));
+  told.more.emplace_back(kPlan, plan_text(sweep, rows));
   told.more.emplace_back(kOffset, std::to_string(utc_offset_ns));
   ERGON_TRY(auto file, meter::RunFile::create(path, told));
   std::int64_t index = 0;
@@ -79,8 +83,8 @@ Result<SweepFile> SweepFile::create(const std::string& path, const meter::Proven
   return SweepFile(std::move(file), 0, utc_offset_ns);
 }
 
-Result<SweepFile> SweepFile::resume(const std::string& path, std::vector<SweepRow>& rows,
-                                    std::int64_t utc_offset_ns) {
+Result<SweepFile> SweepFile::resume(const std::string& path, const SweepAnswer& sweep,
+                                    std::vector<SweepRow>& rows, std::int64_t utc_offset_ns) {
   ERGON_TRY(auto file, meter::RunFile::open(path, true));
   ERGON_TRY(const auto provenance, file.provenance());
   const auto fact = [&](const char* name) -> std::string {
@@ -89,10 +93,10 @@ Result<SweepFile> SweepFile::resume(const std::string& path, std::vector<SweepRo
     }
     return {};
   };
-  if (fact(kPlan) != plan_text(rows)) {
-    return fail(
-        Errc::kInvalidArgument, "'" + path + "' is of another sweep than this command line",
-        "resume with the flags it was started with, the seed too: " + provenance.command_line);
+  if (fact(kPlan) != plan_text(sweep, rows)) {
+    return fail(Errc::kInvalidArgument, "'" + path + "' is of another sweep than this command line",
+                "resume with the program, GPU and flags it was started with, the seed too: " +
+                    provenance.command_line);
   }
   ERGON_TRY(const auto points, file.points());
   ERGON_TRY(const auto runs, file.runs());

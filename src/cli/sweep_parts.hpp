@@ -31,6 +31,7 @@ struct SweepAnswer {
   std::vector<SweepRow> rows;
   std::vector<std::string> program;
   std::vector<gpu::Identity> gpus;
+  int repeats = 1;   ///< measured runs a point
   std::string file;  ///< of -o; empty: none
   bool simulated = false;
   std::string stopped;  ///< why before the end: "interrupted", "the budget is used up"; empty: not
@@ -57,11 +58,12 @@ class SweepFile {
  public:
   /// A new file with all points planned. kIo where there is one.
   static Result<SweepFile> create(const std::string& path, const meter::Provenance& provenance,
-                                  std::vector<SweepRow>& rows, std::int64_t utc_offset_ns);
+                                  const SweepAnswer& sweep, std::vector<SweepRow>& rows,
+                                  std::int64_t utc_offset_ns);
   /// Goes on with a file: `rows` become what it says. kInvalidArgument where the file is of another
   /// sweep than `rows` plan.
-  static Result<SweepFile> resume(const std::string& path, std::vector<SweepRow>& rows,
-                                  std::int64_t utc_offset_ns);
+  static Result<SweepFile> resume(const std::string& path, const SweepAnswer& sweep,
+                                  std::vector<SweepRow>& rows, std::int64_t utc_offset_ns);
   Status add_gpus(const std::vector<gpu::Gpu*>& gpus);
   /// Stores what a point showed; `gpus` in the order of its results.
   Status store(const SweepRow& row, const run::PointResult& point,

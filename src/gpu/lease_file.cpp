@@ -158,6 +158,13 @@ Status make_folder(const std::string& folder) {
     errno = error.value();
     return io_error("cannot make", folder);
   }
+  // Somebody else's folder (below /tmp, say) could be made to lie.
+  struct stat facts{};
+  if (::lstat(folder.c_str(), &facts) != 0) return io_error("cannot look at", folder);
+  if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid()) {
+    return fail(Errc::kPermission, "the folder of leases '" + folder + "' is another user's",
+                "set XDG_STATE_HOME to a folder of your own");
+  }
   ::chmod(folder.c_str(), 0700);
   return {};
 }

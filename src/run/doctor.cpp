@@ -161,6 +161,27 @@ class Doctor {
            std::to_string(gpu.refused) + " readings could not be true and were left out",
            "update the driver"});
     }
+    const bool powered = gpu.power_w && *gpu.power_w > 1;
+    if (gpu.energy && powered && options_.watch.si() >= 1 && gpu.sensor.energy_step_j <= 0 &&
+        !gpu.sensor.energy_tick_s) {
+      found_.findings.push_back({Severity::kWarning, subject,
+                                 "the energy counter did not move while it was watched: it may "
+                                 "stand still",
+                                 "watch for longer (--watch 10s); a counter that stands still is "
+                                 "not used"});
+    }
+    if (gpu.call_ns > 20'000'000) {
+      found_.findings.push_back({Severity::kWarning, subject,
+                                 "one reading takes " + std::to_string(gpu.call_ns / 1'000'000) +
+                                     " ms: short windows are known less well",
+                                 "nvidia-smi -pm 1 keeps the driver loaded"});
+    }
+    if (gpu.temperature_c && *gpu.temperature_c >= 85) {
+      found_.findings.push_back(
+          {Severity::kWarning, subject,
+           "it is " + std::to_string(std::lround(*gpu.temperature_c)) + " C hot: it may throttle",
+           "let it cool before measuring"});
+    }
     if (gpu.energy_scope && *gpu.energy_scope == gpu::Scope::kModule) {
       found_.findings.push_back({Severity::kWarning, subject,
                                  "power and energy are those of the whole module, CPU and its "

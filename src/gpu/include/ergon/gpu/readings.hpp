@@ -143,9 +143,9 @@ struct Sample {
   int refused = 0;
 };
 
-/// One GPU of a machine. One thread at a time per Gpu; different GPUs may be used from different
-/// threads. kUnsupported: this board or driver cannot; kPermission; kDevice: lost, or an answer
-/// that cannot be true.
+/// One GPU of a machine. One thread at a time takes readings; control calls may come from another
+/// at the same time. Different GPUs may be used from different threads. kUnsupported: this board or
+/// driver cannot; kPermission; kDevice: lost, or an answer that cannot be true.
 class Gpu {
  public:
   Gpu() = default;
