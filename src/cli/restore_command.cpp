@@ -164,9 +164,12 @@ Result<int> restore_run(Context& context) {
   if (!report.failures.empty() && report.done == 0) return fail(report.failures.front());
 
   Answer answer{.command = "restore", .headline = {}, .lines = report.lines};
-  answer.headline = report.done == 0 ? "Nothing had to be given back."
-                                     : counted(report.done, "clock or limit", "clocks and limits") +
-                                           " given back.";
+  const bool told = report.done == 0 && !report.lines.empty();
+  answer.headline =
+      told ? "Nothing is left to give back:"
+      : report.done == 0
+          ? "Nothing had to be given back."
+          : counted(report.done, "clock or limit", "clocks and limits") + " given back.";
   if (!report.failures.empty())
     answer.headline += " " + counted(report.failures.size(), "failure") + ".";
   if (!report.table.rows.empty()) answer.tables.push_back(std::move(report.table));

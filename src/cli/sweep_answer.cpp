@@ -79,7 +79,8 @@ std::vector<Optimum> sweep_optima(const std::vector<SweepRow>& rows,
     Optimum best;
     best.baseline = &baseline;
     for (const SweepRow& row : rows) {
-      if (!row_counts(row) || row.setting.parameters != baseline.parameters) continue;
+      if (!row_counts(row) || row.baseline) continue;
+      if (row.setting.parameters != baseline.parameters) continue;
       if (best.row == nullptr || row.energy_j->value < best.row->energy_j->value) best.row = &row;
     }
     if (best.row == nullptr) continue;
@@ -146,13 +147,25 @@ Table points_table(const std::vector<SweepRow>& rows) {
   return table;
 }
 
+std::string gpus_text(const std::vector<gpu::Identity>& gpus) {
+  if (gpus.empty()) return "no GPU";
+  std::string text = gpus.size() == 1 ? "" : std::to_string(gpus.size()) + " x ";
+  text += gpus.front().name;
+  return gpus.front().simulated ? text + " (simulated)" : text;
+}
+
 std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& optima,
                         std::size_t valid, std::size_t done) {
-  std::string text = counted(done, "point") + " measured, " + std::to_string(valid) +
-                     (valid == 1 ? " counts." : " count.");
+  std::string text = counted(done, "point") + " measured on " + gpus_text(sweep.gpus) + ", " +
+                     std::to_string(valid) + (valid == 1 ? " counts." : " count.");
   if (!sweep.stopped.empty()) text += " Not all: " + sweep.stopped + ".";
   if (optima.size() != 1) return text;
   const Optimum& best = optima.front();
+  if (best.energy_saved <= 0) {
+    return text + " No setting needs less energy than the driver's own clocks; the nearest, " +
+           run::to_string(best.row->setting) + ", needs " + share_text(-best.energy_saved) +
+           " more.";
+  }
   text += " Least energy at " + run::to_string(best.row->setting) + ": " +
           share_text(best.energy_saved) + " less than the baseline, " + share_text(best.slowdown) +
           " more time";

@@ -39,6 +39,8 @@ class Session {
   explicit Session(Context& context) : context_(context) {}
 
   Result<int> run() {
+    if (context_.given("run-time") && !context_.enabled("dry-run"))
+      return fail(Errc::kInvalidArgument, "--run-time means something with --dry-run only");
     ERGON_TRY(opened_, open_gpus(context_, default_selection()));
     ERGON_TRY_STATUS(plan());
     if (context_.enabled("dry-run")) return dry_run();
@@ -106,6 +108,7 @@ class Session {
       answer_.rows.push_back(std::move(row));
     }
     answer_.program = context_.program();
+    answer_.repeats = static_cast<int>(*context_.integer("runs"));
     for (const gpu::Gpu* gpu : gpus) answer_.gpus.push_back(gpu->identity());
     answer_.simulated = answer_.gpus.front().simulated;
     return {};
@@ -164,7 +167,7 @@ class Session {
     }
     const std::int64_t offset = sweep_clock_ns(CLOCK_REALTIME) - sweep_clock_ns(CLOCK_MONOTONIC);
     if (resume && fs::exists(*path)) {
-      ERGON_TRY(file_, SweepFile::resume(*path, answer_.rows, offset));
+      ERGON_TRY(file_, SweepFile::resume(*path, answer_, answer_.rows, offset));
       return {};
     }
     if (fs::exists(*path)) {
@@ -176,7 +179,7 @@ class Session {
     provenance.ergon_version = context_.version();
     provenance.command_line = context_.command_line();
     provenance.created_utc = sweep_utc_text();
-    ERGON_TRY(file_, SweepFile::create(*path, provenance, answer_.rows, offset));
+    ERGON_TRY(file_, SweepFile::create(*path, provenance, answer_, answer_.rows, offset));
     return file_->add_gpus(opened_.gpus());
   }
 
@@ -272,7 +275,24 @@ class Session {
         row.temperature_c = std::max(row.temperature_c.value_or(0), *evidence.temperature_high_c);
     }
     context_.say(run::to_string(row.setting) + ": " + (row.valid ? "counts" : row.reason));
+    if (!point.failed && hopeless(point)) {
+      answer_.stopped = "the program is too short for the sensor at every clock of the sweep";
+      status_ = 1;
+    }
     return file_ ? file_->store(row, point, opened_.gpus()) : Status{};
+  }
+
+  // Whether no point can span enough refresh periods: time grows as 1/clock at most. Parameters,
+  // limits and memory clocks may change everything.
+  bool hopeless(const run::PointResult& point) const {
+    if (!grid_.parameters.empty() || !grid_.limits.empty() || !grid_.memory.empty()) return false;
+    if (grid_.core.empty() || point.evidence.empty()) return false;
+    const double lowest = grid_.core.front().si();
+    const double highest = std::max(grid_.core.back().si(), point.clock_hz.value_or(0));
+    const auto needed = static_cast<double>(*context_.integer("least-periods"));
+    return std::ranges::all_of(point.evidence, [&](const run::PointEvidence& evidence) {
+      return evidence.periods > 0 && evidence.periods * highest / lowest < needed;
+    });
   }
 
   Status tell() {
@@ -286,6 +306,8 @@ class Session {
     context_.origin_share(answer_.simulated ? "simulated" : "measured", 1);
     if (!answer_.file.empty() && !file_)
       ERGON_TRY_STATUS(context_.write_artefact(sweep_csv(answer_.rows)));
+    for (const auto& path : context_.export_paths("csv"))
+      ERGON_TRY_STATUS(context_.write_export(path, sweep_csv(answer_.rows)));
     return context_.emit(sweep_answer(answer_));
   }
 
@@ -301,8 +323,15 @@ class Session {
       for (const auto& axis : grid_.parameters)
         setting.parameters.emplace_back(axis.name, axis.values.front());
       ERGON_TRY(const auto pilot, pilot_run(setting));
-      seconds = pilot.first;
-      joules = pilot.second;
+      seconds = pilot.seconds;
+      joules = pilot.joules;
+      const auto needed = static_cast<double>(*context_.integer("least-periods"));
+      if (pilot.periods > 0 && pilot.periods < needed) {
+        context_.warn("too_short", "one run spans " + std::to_string(std::lround(pilot.periods)) +
+                                       " refresh periods of the sensor, " +
+                                       std::to_string(std::lround(needed)) +
+                                       " are needed to count: make the program run longer");
+      }
     }
     const auto repeats = static_cast<double>(*context_.integer("runs"));
     const double beside = *context_.number("settle") + (context_.enabled("no-align") ? 0 : 0.6);
@@ -357,7 +386,13 @@ class Session {
     return 0;
   }
 
-  Result<std::pair<double, std::optional<double>>> pilot_run(const run::Setting& setting) {
+  struct Pilot {
+    double seconds = 0;
+    std::optional<double> joules;
+    double periods = 0;
+  };
+  Result<Pilot> pilot_run(const run::Setting& setting) {
+    Pilot pilot;
     const auto gpus = opened_.gpus();
     run::ObserveOptions observe;
     observe.align = !context_.enabled("no-align");
@@ -380,12 +415,15 @@ class Session {
       const auto source = gpus[g]->power_source();
       const auto sensor = run::sensor_of(readings.series[g], gpus[g]->identity(),
                                          source ? std::optional(*source) : std::nullopt);
-      parts.push_back(run::result_of(readings.series[g], sensor, run_record.window, std::nullopt, 0)
-                          .energy.energy_j);
+      const auto result =
+          run::result_of(readings.series[g], sensor, run_record.window, std::nullopt, 0);
+      parts.push_back(result.energy.energy_j);
+      pilot.periods = result.periods;
     }
     const auto total = run::sum_of(parts);
-    return std::pair(run_record.window.length().si(),
-                     total ? std::optional(total->value) : std::nullopt);
+    pilot.seconds = run_record.window.length().si();
+    if (total) pilot.joules = total->value;
+    return pilot;
   }
 
   Context& context_;
@@ -508,6 +546,7 @@ const Command& sweep_command() {
                    {"ergon sweep --gpu sim:a100 --sm all --dry-run --run-time 5s -- ./train",
                     "what a sweep of the simulated GPU would take"}},
       .artefact = "the run file (SQLite), or CSV for a name that ends in .csv",
+      .exports = {"csv"},
       .uses_gpu = true,
       .wraps_program = true,
       .run = sweep_run,

@@ -181,9 +181,11 @@ def resume_goes_on_where_it_ended(machine):
     time.sleep(0.5)
     again, answer = machine.sweep(*words)  # not without --resume
     other, _ = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", "-o", file, "--resume", *QUICK)
+    changed, _ = machine.sweep(*words, "--resume", program=["true"])
     done, answer = machine.sweep(*words, "--resume")
     counts = answer["counts"]
-    good = again.returncode == 125 and other.returncode == 125 and answer["complete"] and counts["valid"] == 6
+    refused = [again.returncode, other.returncode, changed.returncode] == [125, 125, 125]
+    good = refused and answer["complete"] and counts["valid"] == 6
     return good, (again.returncode, other.returncode, counts)
 
 
@@ -207,8 +209,15 @@ def a_program_that_is_not_there(machine):
     return done.returncode == 127 and machine.limit_w() == 400, (done.returncode, done.stderr)
 
 
+def a_program_too_short_ends_the_sweep(machine):
+    done, answer = machine.sweep("--gpu", "sim:a100", "--sm", "1410MHz", "--baseline-every", "0", program=["sleep", "0.3"])
+    good = answer["counts"]["valid"] == 0 and "refresh periods" in reasons(answer)[0] and answer["counts"]["planned"] == 2
+    return good and done.returncode == 1 and "too short" in answer["stopped"], reasons(answer)
+
+
 def a_short_run_does_not_count(machine):
-    _, answer = machine.sweep("--gpu", "sim:a100", "--sm", "1410MHz", "--baseline-every", "0", program=["sleep", "0.3"])
+    _, answer = machine.sweep("--gpu", "sim:a100", "-L", "t=0.3,0.4", "--power-limit", "300W", "--baseline-every", "0",
+                              program=["sleep", "{t}"])
     return answer["counts"]["valid"] == 0 and all("refresh periods" in r for r in reasons(answer)), reasons(answer)
 
 
@@ -241,7 +250,8 @@ CHECKS = [optimum("a100", "600MHz:1410MHz:9"), optimum("h100", "700MHz:1980MHz:9
           failure_38_asked_and_achieved_are_two_columns, failure_39_clocks_do_not_stay_locked,
           failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once,
           a_stopped_tool_is_not_dead, resume_goes_on_where_it_ended, budget_keeps_time_for_the_last_baseline,
-          parameters_replace_their_names, a_program_that_is_not_there, a_short_run_does_not_count]
+          parameters_replace_their_names, a_program_that_is_not_there, a_program_too_short_ends_the_sweep,
+          a_short_run_does_not_count]
 
 
 def run(check):
