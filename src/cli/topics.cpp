@@ -202,8 +202,8 @@ constexpr std::string_view kMeasure =
     R"(MEASURE: how many joules a program took, and how well that is known
 
 Two estimators beside the program: the energy counter, aligned to its ticks, and the trapezoid
-over the renewals of the power value. The one with the narrower interval is told; where the two
-contradict each other the interval holds both. Unknown is unknown, with the reason, never 0.
+over the renewals of the power value. The counter is told unless it is known far worse; where the
+two contradict each other the interval holds both. Unknown is unknown, with the reason, never 0.
 
   interval      95 %, of the energy as the sensor sees it: edges of the window, what happened
                 between readings, resolution, gaps. The board's own gain (up to 9 %) is the same

@@ -88,7 +88,9 @@ EnergyReading measure_energy(const Series& series, const SensorModel& sensor, Wi
     if (mean > 0) out.disagreement = std::abs(a->value - b->value) / mean;
     out.contradict = a->low > b->high || b->low > a->high;
   }
-  const bool counter_first = a && (!b || half_width(*a) <= half_width(*b));
+  // The counter integrates what samples only look at: it is told unless it is known far worse.
+  constexpr double kFarWorse = 2;
+  const bool counter_first = a && (!b || half_width(*a) <= kFarWorse * half_width(*b));
   out.energy_j = counter_first ? *a : *b;
   out.chosen = counter_first ? "counter" : "trapezoid";
   out.coverage = counter_first ? out.counter.coverage : out.trapezoid.coverage;

@@ -50,7 +50,8 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
 
 /// Both, and what follows.
 struct EnergyReading {
-  /// The narrower of the two; where they contradict each other the interval spans both. As the
+  /// The counter, unless its interval is over twice as wide as that of the samples; where they
+  /// contradict each other the interval spans both. As the
   /// sensor sees it: the board's gain is apart. nullopt: cannot be known, see why_unknown.
   std::optional<Estimate> energy_j;
   std::string why_unknown;               ///< "cannot be known from this sensor: ..."
