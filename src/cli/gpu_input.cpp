@@ -69,6 +69,7 @@ TemporaryFolder::~TemporaryFolder() {
 
 std::vector<gpu::Gpu*> OpenedGpus::gpus() const {
   std::vector<gpu::Gpu*> all;
+  all.reserve(machine.gpus.size());
   for (const auto& gpu : machine.gpus) all.push_back(gpu.get());
   return all;
 }

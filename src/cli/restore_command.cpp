@@ -109,6 +109,7 @@ Status restore_one(Context& context, const FoundLease& lease, Report& report) {
   }
   ERGON_TRY(const auto machine, open_leased(lease.record, context.surroundings()));
   std::vector<gpu::Gpu*> gpus;
+  gpus.reserve(machine.gpus.size());
   for (const auto& gpu : machine.gpus) gpus.push_back(gpu.get());
   ERGON_TRY(const auto entries, gpu::restore(lease, gpus));
   for (const auto& entry : entries) report.add(entry);

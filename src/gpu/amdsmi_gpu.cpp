@@ -166,6 +166,7 @@ Result<std::vector<Process>> SmiGpu::processes() {
   ERGON_TRY_STATUS(call(what, smi_->amdsmi_get_gpu_process_list, &count, running.data()));
   running.resize(std::min<std::size_t>(count, running.size()));
   std::vector<Process> found;
+  found.reserve(running.size());
   for (const auto& process : running)
     found.push_back({.pid = process.pid, .memory_bytes = process.memory});
   return found;
@@ -178,6 +179,7 @@ Result<std::vector<Hertz>> SmiGpu::supported_clocks(Domain domain,
   ERGON_TRY_STATUS(call(what, smi_->amdsmi_get_clk_freq, type_of(domain), &list));
   std::vector<Hertz> clocks;
   const auto count = std::min<std::size_t>(list.supported, abi::kMaxFrequencies);
+  clocks.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     clocks.emplace_back(static_cast<double>(list.frequency[i]));
   std::ranges::sort(clocks, {}, &Hertz::si);

@@ -63,6 +63,7 @@ Result<Found> find_real(const Options& options) {
 
 std::vector<Identity> identities(const std::vector<std::unique_ptr<Gpu>>& gpus) {
   std::vector<Identity> all;
+  all.reserve(gpus.size());
   for (const auto& gpu : gpus) all.push_back(gpu->identity());
   return all;
 }

@@ -22,6 +22,7 @@ Result<std::vector<Hertz>> NvmlGpu::supported_clocks(Domain domain,
                                                      std::optional<Hertz> at_memory) {
   const auto to_hertz = [](const std::vector<std::uint32_t>& megahertz_list) {
     std::vector<Hertz> clocks;
+    clocks.reserve(megahertz_list.size());
     for (const std::uint32_t clock : megahertz_list) clocks.emplace_back(clock * 1e6);
     std::ranges::sort(clocks, {}, &Hertz::si);
     const auto same = std::ranges::unique(clocks, {}, &Hertz::si);

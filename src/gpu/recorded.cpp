@@ -203,7 +203,7 @@ Result<Machine> open_recorded(const std::string& file, const Options& options) {
     }
     const std::string id = gpu && !cells[*gpu].empty() ? cells[*gpu] : "0";
     if (!rows.contains(id)) ids.push_back(id);
-    rows[id].push_back(std::move(row));
+    rows[id].push_back(row);
   }
   if (ids.empty())
     return fail(Errc::kMalformedInput, "'" + file + "' holds no sample: it cannot be played", make);

@@ -195,6 +195,7 @@ Result<std::vector<Hertz>> clocks_of(const std::string& text, std::span<const He
     chosen.insert(nearest.si());
   }
   std::vector<Hertz> clocks;
+  clocks.reserve(chosen.size());
   for (const double clock : chosen) clocks.emplace_back(clock);
   return clocks;
 }
@@ -213,6 +214,7 @@ Result<std::vector<Watts>> limits_of(const std::string& text, std::optional<Watt
     chosen.insert(std::round(wanted * 10) / 10);
   }
   std::vector<Watts> limits;
+  limits.reserve(chosen.size());
   for (const double limit : chosen) limits.emplace_back(limit);
   return limits;
 }
