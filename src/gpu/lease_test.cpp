@@ -17,12 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 
 class LeaseTest : public testing::Test {
+ public:
+  ~LeaseTest() override { fs::remove_all(folder_); }
+
  protected:
   LeaseTest() {
     std::string pattern = (fs::temp_directory_path() / "ergon-lease-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
   }
-  ~LeaseTest() override { fs::remove_all(folder_); }
   LeaseOptions options() const {
     LeaseOptions made;
     made.folder = folder_ + "/ergon";

@@ -102,12 +102,14 @@ TEST(Plausible, GarbageIsRefused) {
 }
 
 class PlaceTest : public testing::Test {
+ public:
+  ~PlaceTest() override { fs::remove_all(root_); }
+
  protected:
   PlaceTest() {
     std::string pattern = (fs::temp_directory_path() / "ergon-place-XXXXXX").string();
     root_ = ::mkdtemp(pattern.data());
   }
-  ~PlaceTest() override { fs::remove_all(root_); }
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories((fs::path(root_) / path).parent_path());
     std::ofstream(fs::path(root_) / path) << text;

@@ -14,12 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 class SimNvml : public testing::Test {
+ public:
+  ~SimNvml() override { fs::remove_all(folder_); }
+
  protected:
   SimNvml() {
     std::string pattern = (fs::temp_directory_path() / "ergon-gpu-test-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
   }
-  ~SimNvml() override { fs::remove_all(folder_); }
 
   Result<Machine> open(const std::string& text, const std::string& state = "one") {
     const auto selection = parse_selection("sim:" + text);

@@ -13,6 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 class DoctorTest : public testing::Test {
+ public:
+  ~DoctorTest() override { fs::remove_all(root_); }
+
  protected:
   DoctorTest() {
     std::string pattern = (fs::temp_directory_path() / "ergon-doctor-XXXXXX").string();
@@ -21,7 +24,6 @@ class DoctorTest : public testing::Test {
     options_.now = [this] { return now_; };
     options_.sleep = [this](Nanos ns) { now_ += ns; };
   }
-  ~DoctorTest() override { fs::remove_all(root_); }
   std::string root_;
   Nanos now_ = 1'000'000'000;
   DoctorOptions options_;

@@ -14,12 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 class RaplTest : public testing::Test {
+ public:
+  ~RaplTest() override { fs::remove_all(root_); }
+
  protected:
   RaplTest() {
     std::string pattern = (fs::temp_directory_path() / "ergon-rapl-XXXXXX").string();
     root_ = ::mkdtemp(pattern.data());
   }
-  ~RaplTest() override { fs::remove_all(root_); }
   fs::path zone(const std::string& name) const {
     return fs::path(root_) / "sys/class/powercap" / name;
   }

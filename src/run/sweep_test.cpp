@@ -169,7 +169,7 @@ TEST_F(JudgeTest, TemperatureWindowEnergy) {
 TEST(Evidence, ClocksCountWhileBusy) {
   meter::Series series;
   for (int i = 0; i < 20; ++i) {
-    series.time_ns.push_back(i * 100'000'000);
+    series.time_ns.push_back(Nanos{i} * 100'000'000);
     const bool busy = i >= 5 && i < 15;
     series.clock_hz.push_back(busy ? 1410e6 : 210e6);
     series.memory_clock_hz.push_back(1215e6);
