@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 JOBS := $(shell . scripts/lib.sh && jobs)
 RELEASE := build/release
-.PHONY: help build demo test check oracles truth-test kill-test bench fuzz format samples docs clean
+.PHONY: help build demo test check oracles truth-test sweep-test kill-test bench fuzz format samples docs clean
 
 help:
 	@echo "make demo     install what is missing, build, plan a bundled sample, write the report"
@@ -11,6 +11,7 @@ help:
 	@echo "make build    only the release binary: $(RELEASE)/bin/ergon"
 	@echo "make oracles  the published figures that a correct tool must find (needs ../shared/data or ERGON_SHARED_DATA)"
 	@echo "make truth-test  measured energy against the simulator's truth, 200 seeds a device"
+	@echo "make sweep-test  optima that sweeps find against the simulator's truth, three GPUs, three networks (10 minutes)"
 	@echo "make kill-test  a sweep on the simulated GPU is killed 200 times; clocks must come back"
 	@echo "make bench    speed and size against the peers; raw data under bench/results"
 
@@ -42,6 +43,12 @@ truth-test:
 	@cmake --preset release >/dev/null
 	@cmake --build $(RELEASE) -j $(JOBS)
 	@python3 tests/e2e/truth.py $(RELEASE)/bin --seeds 200 --jobs 16 --out $(RELEASE)/truth.csv
+
+sweep-test:
+	@scripts/bootstrap test
+	@cmake --preset release >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@python3 tests/e2e/sweep_optimum.py $(RELEASE)/bin --full
 
 bench:
 	@scripts/bootstrap bench
