@@ -55,12 +55,30 @@ std::uint64_t missing_in(const meter::LogColumn& c) {
   return static_cast<std::uint64_t>(std::ranges::count_if(c.numbers, meter::is_missing));
 }
 
+// The unit in which a column is shown to people, and its size in SI: megahertz, not hertz.
+std::pair<const char*, double> shown_unit(const meter::LogColumn& c) {
+  if (c.text) return {"", 1.0};
+  if (c.name.ends_with("_hz")) return {"MHz", 1e6};
+  if (c.name.ends_with("_bytes")) return {"MiB", 1024.0 * 1024.0};
+  if (c.name.ends_with("_ratio") || c.name.ends_with("utilization")) return {"%", 0.01};
+  for (const auto& [end, unit] : {std::pair{"_w", "W"},
+                                  {"_j", "J"},
+                                  {"_s", "s"},
+                                  {"_v", "V"},
+                                  {"_a", "A"},
+                                  {"_c", "C"},
+                                  {"_rpm", "rpm"}}) {
+    if (c.name.ends_with(end)) return {unit, 1.0};
+  }
+  return {"", 1.0};
+}
+
 Answer answer_of(const meter::PowerLog& log, bool several) {
   Answer answer{.command = "import", .headline = {}};
   const auto duration = log.duration();
   answer.headline = counted(log.rows(), "sample") + " of " + counted(log.gpus.size(), "GPU");
   if (duration) {
-    answer.headline += " over " + figure_text(duration->si(), "s");
+    answer.headline += " over " + duration_text(duration->si());
   } else {
     answer.headline += ", without a time base";
   }
@@ -77,7 +95,8 @@ Answer answer_of(const meter::PowerLog& log, bool several) {
                             {.title = "missing"},
                             {.title = "least"},
                             {.title = "mean"},
-                            {.title = "most"}},
+                            {.title = "most"},
+                            {.title = "in", .numeric = false}},
                 .rows = {}};
   Value names = Value::array();
   Value missing = Value::object();
@@ -103,9 +122,11 @@ Answer answer_of(const meter::PowerLog& log, bool several) {
         sum += v;
       }
     }
-    row.emplace_back(low);
-    row.emplace_back(sum / static_cast<double>(std::uint64_t{log.rows()} - lost));
-    row.emplace_back(high);
+    const auto [unit, scale] = shown_unit(c);
+    row.emplace_back(low / scale);
+    row.emplace_back(sum / scale / static_cast<double>(std::uint64_t{log.rows()} - lost));
+    row.emplace_back(high / scale);
+    row.emplace_back(unit);
     if (c.text) row[3] = row[4] = row[5] = Value();
     columns.rows.push_back(std::move(row));
   }
@@ -151,6 +172,13 @@ Result<int> import_run(Context& context) {
   if (context.given("reference") && !context.enabled("sensor")) {
     return fail(Errc::kInvalidArgument, "--reference needs --sensor",
                 "ergon import LOG --sensor --reference METER.csv");
+  }
+  for (const auto& path : paths) {
+    std::error_code error;
+    if (context.output() && std::filesystem::equivalent(path, *context.output(), error)) {
+      return fail(Errc::kInvalidArgument, "-o would overwrite the log '" + path + "'",
+                  "name another file for the canonical CSV");
+    }
   }
   std::vector<meter::PowerLog> logs;
   std::vector<std::string> names;
@@ -224,7 +252,7 @@ const Command& import_command() {
                    {"ergon import gpu0.csv.gz gpu1.csv.gz -f json",
                     "two logs as one, with their defects"},
                    {"ergon import nvidia-smi.log --sensor --reference meter.csv",
-                    "update period, averaging window, energy against a meter"}},
+                    "refresh, and energy against a meter"}},
       .artefact = "the canonical CSV",
       .run = import_run,
   };

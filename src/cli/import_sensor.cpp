@@ -128,6 +128,16 @@ std::string figure_text(double value, const char* unit) {
   return text;
 }
 
+std::string duration_text(double seconds) {
+  constexpr double kHour = 3600;
+  if (seconds < 1e4) return figure_text(seconds, "s");
+  char text[48];
+  const bool days = seconds >= 48 * kHour;
+  std::snprintf(text, sizeof text, "%.4g %s", seconds / (days ? 24 * kHour : kHour),
+                days ? "days" : "hours");
+  return text;
+}
+
 Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer) {
   const auto all = meter::to_series(log);
   if (all.empty()) {
@@ -155,15 +165,20 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
                   {.title = "to", .unit = "s"},
                   {.title = "energy", .unit = "J"},
                   {.title = "95 % from", .unit = "J"},
-                  {.title = "to ", .unit = "J"},
+                  {.title = "95 % to", .unit = "J"},
                   {.title = "counter", .unit = "J"},
                   {.title = "trapezoid", .unit = "J"},
-                  {.title = "trapezoid / counter", .significant = 5},
-                  {.title = "meter", .unit = "J"},
-                  {.title = "held", .numeric = false}},
+                  {.title = "trapezoid / counter", .significant = 5}},
       .rows = {},
       .note = "the interval is of what the sensor saw; at the board's supply its gain adds " +
               figure_text(meter::kBoardGain95 * 100, "%")};
+  if (reference) {
+    energies.columns.insert(energies.columns.end(), {{.title = "at the supply, from", .unit = "J"},
+                                                     {.title = "at the supply, to", .unit = "J"},
+                                                     {.title = "meter", .unit = "J"},
+                                                     {.title = "held", .numeric = false}});
+    energies.note += "; held: whether the meter lies in the interval at the supply";
+  }
   Value list = Value::array();
   for (const Series& s : all) {
     SensorModel model = meter::estimate_sensor(s);
@@ -177,6 +192,13 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
     v.set("gpu", s.gpu);
     set_estimate(v, "update_period_s", model.update_period_s);
     v.set("update_period_hidden", model.period_hidden);
+    v.set("never_renewed", model.never_renewed);
+    if (model.never_renewed) {
+      context.warn("never_renewed", "the power of GPU " + s.gpu + " is the same in all " +
+                                        std::to_string(s.size()) + " readings over " +
+                                        duration_text(span_of(s).length().si()) +
+                                        ": it was never renewed, the sensor may be stuck");
+    }
     set_estimate(v, "averaging_window_s", model.averaging_window_s);
     set_estimate(v, "energy_tick_s", model.energy_tick_s);
     v.set("read_interval_s", model.read_interval.si()).set("noise_w", model.noise_w);
@@ -247,11 +269,19 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
       }
       const auto& a = r.counter.energy_j;
       const auto& b = r.trapezoid.energy_j;
-      energies.rows.push_back(
-          {s.gpu, to_seconds(w.start_ns).si(), to_seconds(w.end_ns).si(),
-           estimate_value(r.energy_j), r.energy_j ? Value(r.energy_j->low) : Value(),
-           r.energy_j ? Value(r.energy_j->high) : Value(), estimate_value(a), estimate_value(b),
-           a && b ? Value(b->value / a->value) : Value(), std::move(metered), std::move(held)});
+      energies.rows.push_back({s.gpu, to_seconds(w.start_ns).si(), to_seconds(w.end_ns).si(),
+                               estimate_value(r.energy_j),
+                               r.energy_j ? Value(r.energy_j->low) : Value(),
+                               r.energy_j ? Value(r.energy_j->high) : Value(), estimate_value(a),
+                               estimate_value(b), a && b ? Value(b->value / a->value) : Value()});
+      if (reference) {
+        const auto& supply = r.supply_energy_j;
+        auto& row = energies.rows.back();
+        row.push_back(supply ? Value(supply->low) : Value());
+        row.push_back(supply ? Value(supply->high) : Value());
+        row.push_back(std::move(metered));
+        row.push_back(std::move(held));
+      }
       if (!r.why_unknown.empty())
         answer.lines.push_back("GPU " + s.gpu + ": " + r.why_unknown + ".");
       energy.push(std::move(e));

@@ -18,7 +18,13 @@ std::string seconds_text(double seconds) {
   if (seconds < 1) {
     std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
   } else {
-    std::snprintf(text, sizeof text, "%.3g s", seconds);
+    // No exponents: 1840 s, 888 days.
+    const bool days = seconds >= 2 * 86'400.0;
+    std::snprintf(text, sizeof text,
+                  days              ? "%.0f days"
+                  : seconds >= 1000 ? "%.0f s"
+                                    : "%.3g s",
+                  days ? seconds / 86'400 : seconds);
   }
   return text;
 }

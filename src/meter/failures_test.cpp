@@ -432,5 +432,27 @@ TEST(Idle, IsSubtractedApart) {
   EXPECT_FALSE(above_idle(std::nullopt, Seconds(5), mean_power(idle, window(0.2, 1.8))));
 }
 
+TEST(Failures, a_power_value_that_never_renews_tells_no_energy) {
+  Series s;
+  for (int i = 0; i < 300; ++i) {
+    s.time_ns.push_back(Nanos{53'000'000} * i);
+    s.power_w.push_back(46.19);
+  }
+  EXPECT_TRUE(estimate_sensor(s).never_renewed);
+  const auto stuck = energy_of(s, window(1, 15));
+  EXPECT_FALSE(stuck.energy_j);
+  EXPECT_TRUE(has(stuck.why_unknown, "never renewed")) << stuck.why_unknown;
+  // Whole watts may hide small changes: the interval is at least that wide.
+  std::ranges::fill(s.power_w, 46);
+  const auto coarse = energy_of(s, window(1, 15));
+  ASSERT_TRUE(coarse.energy_j);
+  EXPECT_NEAR(coarse.energy_j->value, 46 * 14, 0.1);
+  EXPECT_GT(coarse.energy_j->high - coarse.energy_j->low, 14);
+  EXPECT_FALSE(coarse.trapezoid.notes.empty());
+  // A change, or a short log, is no finding.
+  s.power_w[150] = 47;
+  EXPECT_FALSE(estimate_sensor(s).never_renewed);
+}
+
 }  // namespace
 }  // namespace ergon::meter

@@ -32,6 +32,25 @@ double resolution(const std::vector<Refresh>& all) {
   return 0;
 }
 
+bool never_renewed(const std::vector<Nanos>& time_ns, const std::vector<double>& power) {
+  constexpr std::size_t kFewest = 20;
+  constexpr Nanos kShortest = 5'000'000'000;
+  double value = kMissing;
+  std::size_t readings = 0;
+  Nanos first = 0;
+  Nanos last = 0;
+  for (std::size_t i = 0; i < power.size(); ++i) {
+    if (is_missing(power[i])) continue;
+    if (readings++ == 0) {
+      value = power[i];
+      first = time_ns[i];
+    }
+    if (power[i] != value) return false;
+    last = time_ns[i];
+  }
+  return readings >= kFewest && last - first >= kShortest;
+}
+
 }  // namespace
 
 SensorModel estimate_sensor(const Series& series) {
@@ -50,6 +69,7 @@ SensorModel estimate_sensor(const Series& series) {
     const auto changes = refreshes(series.time_ns, power);
     model.noise_w = scatter(changes);
     model.power_step_w = resolution(changes);
+    model.never_renewed = never_renewed(series.time_ns, power);
   }
   if (series.has(series.energy_j)) {
     if (const auto tick = refresh_period(series.time_ns, series.energy_j)) {

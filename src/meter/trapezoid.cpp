@@ -1,6 +1,7 @@
 // Estimator (b): the trapezoid over the renewals of the power value.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "renewals.hpp"
 #include "text.hpp"
@@ -196,6 +197,17 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
     out.refused = "the window is empty";
     return out;
   }
+  const auto value_of_all = std::ranges::find_if(column, [](double v) { return !is_missing(v); });
+  const bool whole_watts = *value_of_all == std::floor(*value_of_all);
+  if (sensor.never_renewed && !whole_watts) {
+    char text[96];
+    std::snprintf(text, sizeof text,
+                  "power is %.6g W in every reading, never renewed: the sensor "
+                  "may be stuck",
+                  *value_of_all);
+    out.refused = text;
+    return out;
+  }
   const bool known = sensor.update_period_s.has_value() && !sensor.period_hidden;
   const double period_s = known ? sensor.update_period_s->value : sensor.read_interval.si();
   // An averaging window that is not known lies between nothing and the period (or a second, where
@@ -275,7 +287,13 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
     unseen_var += move * move * d * d * (share * (1 - duty) + duty / 24);
   }
   const double unseen = 1.96 * std::sqrt(unseen_var);
-  const double steps = sensor.power_step_w / std::sqrt(3.0) * length_s;
+  // A value that never moved is known to a watt at best, if the sensor works at all.
+  const double step_w = sensor.never_renewed ? 1.0 : sensor.power_step_w;
+  const double steps = step_w / std::sqrt(3.0) * length_s;
+  if (sensor.never_renewed) {
+    out.notes.emplace_back(
+        "power never renewed: the sensor may be stuck, or show whole watts only");
+  }
   const double rest = 1e-3 * std::abs(value);
   out.doubts = {
       {"edges", edges}, {"unseen between samples", unseen}, {"resolution", steps}, {"rest", rest}};

@@ -280,8 +280,12 @@ Result<PowerLog> Builder::finish() {
   lanes();
   same_gpus();
   // Bare numbers among other text are no log of watts.
-  if (defect_counts_.contains("unit_assumed") &&
-      (defect_counts_["not_a_number"] + defect_counts_["not_a_row"]) * 4 > lines_.size()) {
+  const auto count_of = [&](const char* kind) {
+    const auto found = defect_counts_.find(kind);
+    return found == defect_counts_.end() ? std::uint64_t{0} : found->second;
+  };
+  if (count_of("unit_assumed") > 0 &&
+      (count_of("not_a_number") + count_of("not_a_row")) * 4 > lines_.size()) {
     return fail(Errc::kMalformedInput,
                 "this is no power log: numbers without a name among other text",
                 "docs/formats/power_logs.md lists what can be read");

@@ -492,6 +492,68 @@ TEST(PowerLog, SeveralLogsAsOne) {
   EXPECT_EQ(rotated->duration()->si(), 3);
 }
 
+TEST(PowerLog, DecimalCommasBetweenCommas) {
+  const std::string header = "timestamp, power.draw [W], utilization.gpu [%]\n";
+  const PowerLog spaced = good(header +
+                               "2026/01/01 12:00:00.100, [N/A], 90 %\n"
+                               "2026/01/01 12:00:00.200, 110,50 W, 90 %\n"
+                               "2026/01/01 12:00:00.300, 9,25 W, 1 %\n");
+  EXPECT_EQ(spaced.columns.size(), 2U);
+  EXPECT_TRUE(is_missing(at(spaced, "power_w", 0)));
+  EXPECT_EQ(at(spaced, "power_w", 1), 110.5);
+  EXPECT_EQ(at(spaced, "power_w", 2), 9.25);
+  EXPECT_EQ(at(spaced, "utilization", 1), 0.9);
+  // Without blanks the units tell.
+  const PowerLog tight = good(header + "2026/01/01 12:00:00.100,110,50 W,90 %\n");
+  EXPECT_EQ(at(tight, "power_w", 0), 110.5);
+  EXPECT_EQ(at(tight, "utilization", 0), 0.9);
+  // Also without a header.
+  const PowerLog bare = good("2026/01/01 12:00:00.100, 110,50 W, 90 %\n");
+  EXPECT_EQ(at(bare, "power_w", 0), 110.5);
+  // Where nothing tells, no number is told.
+  EXPECT_FALSE(read(header + "2026/01/01 12:00:00.100,110,50,90\n"));
+  // A header that is short of a name, with decimal points.
+  const PowerLog points = good(header + "2026/01/01 12:00:00.100, 110.50 W, 90 %, 7\n");
+  EXPECT_EQ(at(points, "power_w", 0), 110.5);
+}
+
+TEST(PowerLog, LogsOfOtherBoardsOrFarApartAreOtherGpus) {
+  const auto named = [](const char* date, const char* name) {
+    return good(std::string("timestamp, name, power.draw [W]\n") + date + " 12:00:00.0, " + name +
+                ", 10.00 W\n" + date + " 12:00:01.0, " + name + ", 11.00 W\n");
+  };
+  const auto far = join_logs({named("2024/01/01", "A"), named("2026/01/01", "A")}, {"a", "b"});
+  ASSERT_TRUE(far);
+  EXPECT_EQ(far->gpus, (std::vector<std::string>{"a:0", "b:0"}));
+  EXPECT_NE(far->notes.front().find("731 days apart"), std::string::npos) << far->notes.front();
+  auto next = good("timestamp, name, power.draw [W]\n2024/01/01 12:00:02.0, B, 10.00 W\n");
+  const auto other = join_logs({named("2024/01/01", "A"), next}, {"a", "b"});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->gpus, (std::vector<std::string>{"a:0", "b:0"}));
+  EXPECT_NE(other->notes.front().find("another board"), std::string::npos);
+}
+
+TEST(PowerLog, OnlyDefectsThatHappenedAreCounted) {
+  const PowerLog log = good("1\n2\n-\n3\n");
+  for (const auto& [kind, count] : log.defect_counts) EXPECT_GT(count, 0U) << kind;
+}
+
+TEST(PowerLog, EveryGpuOfAQueryReportHasItsTime) {
+  std::string text;
+  for (const char* time : {"10:00:00", "10:00:05"}) {
+    text += std::string("==============NVSMI LOG==============\n\nTimestamp   : Tue Mar  5 ") +
+            time + " 2024\nAttached GPUs   : 2\n";
+    for (const char* id : {"17", "2A"}) {
+      text += std::string("GPU 00000000:") + id +
+              ":00.0\n    GPU Power Readings\n        Power Draw   : 100.00 W\n\n";
+    }
+  }
+  const PowerLog log = good(text);
+  constexpr Nanos kFive = 5'000'000'000;
+  EXPECT_EQ(log.time_ns, (std::vector<Nanos>{0, 0, kFive, kFive}));
+  EXPECT_TRUE(log.defects.empty());
+}
+
 TEST(PowerLog, NumbersAndTimesAreExact) {
   EXPECT_EQ(logs::seconds_of(1'000'000'001), "1.000000001");
   EXPECT_EQ(logs::seconds_of(-1'500'000'000), "-1.5");

@@ -168,6 +168,7 @@ class QueryText final : public Reader {
         colon == std::string_view::npos ? std::string_view() : trim(trimmed.substr(colon + 3));
     if (indent == 0) {
       if (key == "timestamp") {
+        report_.close(out);  // the last GPU of the report before has that report's time
         report_.time(value);
       } else if (key != "driver version" && key != "cuda version" && key != "attached gpus") {
         report_.close(out);

@@ -151,6 +151,23 @@ struct TableReader::Impl {
     return values + marks >= 2 && (values + marks) * 2 >= cells.size();
   }
 
+  // Joins what decimal commas tore apart; false: the row cannot be told and is left out.
+  bool commas(const Line& line, std::size_t names, Builder& out) {
+    if (separator != ',' || cells.size() <= names) return true;
+    const Commas found = join_decimal_commas(cells, names, rows > 0 && !decimal_comma);
+    if (found == Commas::kAsIs) return true;
+    if (found == Commas::kJoined) {
+      decimal_comma = true;
+      out.note("decimal commas between the commas that separate cells: '110,50 W' is one cell");
+      return true;
+    }
+    out.defect(line.number, "column_count",
+               std::to_string(cells.size()) + " cells under " + std::to_string(names) +
+                   " names: decimal commas cannot be told from those between cells");
+    out.skip("lines with another number of cells");
+    return false;
+  }
+
   bool row(const Line& line, Builder& out);
   void start(const Line& line, Builder& out);
   void cell(TableColumn& c, std::string_view text, std::uint64_t line, Builder& out);
@@ -355,6 +372,7 @@ bool TableReader::take(const Line& line, Builder& out) {
     }
     t.headerless = true;
     t.columns.clear();
+    t.commas(line, 0, out);
     t.width = t.cells.size();
     return t.row(line, out);
   }
@@ -373,6 +391,7 @@ bool TableReader::take(const Line& line, Builder& out) {
     }
     return true;
   }
+  if (!t.commas(line, t.columns.size(), out)) return true;
   return t.row(line, out);
 }
 

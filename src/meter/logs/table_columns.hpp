@@ -46,6 +46,12 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
 void settle(TableColumn& column, std::string_view value, bool decimal_comma, Builder& out);
 /// "2,000,000" (thousands) or "22,89 W" (a comma locale in a quoted cell).
 std::optional<Number> grouped_or_comma(std::string_view text);
+enum class Commas { kAsIs, kJoined, kUnclear };
+/// Joins "110" and "50 W" of a line that was split at its decimal commas, where that gives as many
+/// cells as there are `names` (0: no header, then only where all other commas are followed by a
+/// blank). `known`: other rows had as many cells as names without this. kUnclear: more cells than
+/// names, and no telling which commas are decimal.
+Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t names, bool known);
 /// Columns without any value come in by their header.
 void finish_columns(std::vector<TableColumn>& columns, const TablePlan& plan, Builder& out);
 /// Power said to be in mW that is in W, and the reverse.

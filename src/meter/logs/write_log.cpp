@@ -1,11 +1,13 @@
 // The canonical CSV, series per GPU, and several logs as one.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include "logs/builder.hpp"
 #include "logs/timestamps.hpp"
+#include "text.hpp"
 
 namespace ergon::meter {
 namespace {
@@ -28,6 +30,33 @@ struct Cell {
   double value = kMissing;
   std::string text;
 };
+
+// Logs further apart than an hour and ten times their length are no rotated logs of one run.
+constexpr Nanos kFarApart = Nanos{3600} * 1'000'000'000;
+constexpr Nanos kFarTimes = 10;
+
+void note_once(PowerLog& log, const std::string& note) {
+  if (std::ranges::find(log.notes, note) == log.notes.end()) log.notes.push_back(note);
+}
+
+// The first word that a GPU has in a column; empty: none.
+std::string_view word_of(const PowerLog& log, const char* column, const std::string& id) {
+  const LogColumn* c = log.find(column);
+  if (c == nullptr || !c->text) return {};
+  for (std::size_t i = 0; i < log.rows(); ++i) {
+    if (!log.gpu.empty() && log.gpus[log.gpu[i]] != id) continue;
+    if (c->words[i] != 0) return c->dictionary[c->words[i]];
+  }
+  return {};
+}
+
+bool other_board(const PowerLog& a, const PowerLog& b, const std::string& id) {
+  return std::ranges::any_of(std::array{"name", "uuid", "serial"}, [&](const char* column) {
+    const auto one = word_of(a, column, id);
+    const auto two = word_of(b, column, id);
+    return !one.empty() && !two.empty() && one != two;
+  });
+}
 
 }  // namespace
 
@@ -178,12 +207,29 @@ Result<PowerLog> join_logs(std::vector<PowerLog> logs, const std::vector<std::st
   spans.reserve(logs.size());
   for (const PowerLog& l : logs) spans.push_back(span_of(l));
   const auto clashes = [&](std::size_t a, const std::string& id) {
+    bool same = false;
     for (std::size_t b = 0; b < logs.size(); ++b) {
       if (b == a || std::ranges::find(logs[b].gpus, id) == logs[b].gpus.end()) continue;
       if (!(utc || local) || (spans[a].low <= spans[b].high && spans[b].low <= spans[a].high))
         return true;
+      if (other_board(logs[a], logs[b], id)) {
+        note_once(out, "GPU " + id + " is another board in each log: they are told apart by log");
+        return true;
+      }
+      const Nanos apart = std::max(spans[a].low - spans[b].high, spans[b].low - spans[a].high);
+      const Nanos longest = std::max(spans[a].high - spans[a].low, spans[b].high - spans[b].low);
+      if (apart <= std::max(kFarApart, kFarTimes * longest)) {
+        same = true;
+      } else {
+        note_once(out, "logs of GPU " + id + " lie " +
+                           seconds_text(static_cast<double>(apart) * 1e-9) +
+                           " apart: what no other log joins is told as a GPU of its own");
+      }
     }
-    return false;
+    const bool shared = std::ranges::any_of(logs, [&](const PowerLog& l) {
+      return &l != &logs[a] && std::ranges::find(l.gpus, id) != l.gpus.end();
+    });
+    return shared && !same;
   };
   struct Place {
     std::size_t log;

@@ -21,6 +21,9 @@ struct SensorModel {
   Seconds read_interval{};   ///< median time between reads
   /// The power column was read too seldom to see its refresh: update_period_s is an upper bound.
   bool period_hidden = false;
+  /// The power value is the same in at least 20 readings over at least 5 s: the sensor may be
+  /// stuck. A value of whole watts may as well be too coarse to show a change.
+  bool never_renewed = false;
 };
 
 /// Period, tick, noise and resolution of a series. The period is the median time between changes of
