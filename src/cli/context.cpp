@@ -232,7 +232,8 @@ Status Context::emit(const Answer& answer) {
   if (!stdout_taken_) {
     ERGON_TRY(const auto text, render(format));
     if (to_stderr_) {
-      surroundings_.err(text);
+      if (surroundings_.err(text) == Written::kFailed)
+        return fail(Errc::kIo, "cannot write to stderr", "is the disk full?");
     } else {
       ERGON_TRY_STATUS(print(text));
     }

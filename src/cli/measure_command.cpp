@@ -145,6 +145,10 @@ class Measurer {
   Nanos idle_ns() const { return std::llround(context_.number("idle").value_or(0) * 1e9); }
 
   Status prepare() {
+    if (context_.number("duration") == 0.0) {
+      return fail(Errc::kInvalidArgument, "--duration 0: nothing can be watched in no time",
+                  "--duration 30s, or --pid N alone to watch a process to its end");
+    }
     if (context_.output() == "-") {
       return fail(Errc::kInvalidArgument, "a run file is a database and cannot go to stdout",
                   "-o FILE for the readings; --export json:FILE for the answer");
