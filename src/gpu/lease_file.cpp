@@ -45,7 +45,7 @@ std::string plain(const std::string& text) {
 
 std::uint64_t hash(const std::string& text) {  // FNV-1a: the same in every build
   std::uint64_t h = 0xcbf29ce484222325ULL;
-  for (const unsigned char c : text) h = (h ^ c) * 0x100000001b3ULL;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return h;
 }
 

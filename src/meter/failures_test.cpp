@@ -12,14 +12,14 @@ using testing::SyntheticSensor;
 using testing::Truth;
 using testing::window;
 
-PowerLog read(std::string_view text) {
+PowerLog read_sound(std::string_view text) {
   const auto source = io::memory_source(text);
   auto log = read_log(*source);
   EXPECT_TRUE(log) << log.error().message;
   return log ? std::move(*log) : PowerLog{};
 }
 
-std::string refusal(std::string_view text) {
+std::string why_refused(std::string_view text) {
   const auto source = io::memory_source(text);
   const auto log = read_log(*source);
   return log ? "was read" : log.error().message + " / " + log.error().hint;
@@ -86,7 +86,7 @@ PowerLog counter_log(double per_second) {
   for (int i = 0; i < 10; ++i) {
     text += std::to_string(i) + ",100," + std::to_string(1000 + per_second * i) + "\n";
   }
-  return read(text);
+  return read_sound(text);
 }
 
 TEST(Failures, failure_04_millijoules_taken_for_microjoules) {
@@ -99,7 +99,7 @@ TEST(Failures, failure_05_millijoules_taken_for_joules) {
 }
 
 TEST(Failures, failure_06_milliwatts_integrated_as_watts) {
-  const PowerLog log = read("time_s,power_mw\n0,60000\n1,60000\n2,60000\n3,60000\n4,60000\n");
+  const PowerLog log = read_sound("time_s,power_mw\n0,60000\n1,60000\n2,60000\n3,60000\n4,60000\n");
   EXPECT_EQ(log.find("power_w")->numbers[0], 60);
   const auto series = to_series(log);
   const auto r = measure_energy(series[0], estimate_sensor(series[0]), window(0, 4));
@@ -142,7 +142,7 @@ TEST(Failures, failure_09_garbage_with_a_success_code) {
   ASSERT_TRUE(r.trapezoid.energy_j);
   EXPECT_NEAR(r.trapezoid.energy_j->value, clean->value, clean->value * 0.01);
   EXPECT_TRUE(has(r.trapezoid.notes.front(), "impossible"));
-  const PowerLog log = read("time_s,power_w\n0,60\n1,4200000\n2,61\n");
+  const PowerLog log = read_sound("time_s,power_w\n0,60\n1,4200000\n2,61\n");
   EXPECT_EQ(log.defect_counts.at("impossible_value"), 1U);
   EXPECT_TRUE(is_missing(log.find("power_w")->numbers[1]));
 }
@@ -195,7 +195,7 @@ TEST(Failures, failure_11_a_reset_just_before_a_tick_does_not_swell_the_step) {
 }
 
 TEST(Failures, failure_12_terawatt_samples_in_prometheus_text) {
-  const PowerLog log = read(
+  const PowerLog log = read_sound(
       "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 61.5\nDCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 3.69e12\n"
       "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 62.5\n");
   EXPECT_EQ(log.defect_counts.at("impossible_value"), 1U);
@@ -264,34 +264,35 @@ TEST(Failures, failure_21_drivers_rename_the_power_section) {
        {report("Power Readings", "Power Draw"), report("GPU Power Readings", "Power Draw"),
         report("GPU Power Readings", "Average Power Draw"),
         report("GPU Power Readings", "Instantaneous Power Draw")}) {
-    EXPECT_EQ(read(text).find("power_w")->numbers[0], 25.31) << text;
+    EXPECT_EQ(read_sound(text).find("power_w")->numbers[0], 25.31) << text;
   }
   const auto xml = [](const char* section) {
     return std::string("<nvidia_smi_log>\n<gpu id=\"0\">\n<") + section +
            ">\n<power_draw>25.31 W</power_draw>\n</" + section + ">\n</gpu>\n</nvidia_smi_log>\n";
   };
-  EXPECT_EQ(read(xml("power_readings")).find("power_w")->numbers[0], 25.31);
-  EXPECT_EQ(read(xml("gpu_power_readings")).find("power_w")->numbers[0], 25.31);
+  EXPECT_EQ(read_sound(xml("power_readings")).find("power_w")->numbers[0], 25.31);
+  EXPECT_EQ(read_sound(xml("gpu_power_readings")).find("power_w")->numbers[0], 25.31);
 }
 
 TEST(Failures, failure_22_drivers_rename_the_marker_of_missing_readings) {
   for (const char* marker : {"[Not Supported]", "[N/A]", "N/A", "[Whatever Comes Next]"}) {
-    const PowerLog log = read(std::string("timestamp, power.draw [W]\n2024/01/01 12:00:00.1, ") +
-                              marker + "\n2024/01/01 12:00:01.1, 10.00 W\n");
+    const PowerLog log =
+        read_sound(std::string("timestamp, power.draw [W]\n2024/01/01 12:00:00.1, ") + marker +
+                   "\n2024/01/01 12:00:01.1, 10.00 W\n");
     EXPECT_TRUE(is_missing(log.find("power_w")->numbers[0])) << marker;
     EXPECT_EQ(log.find("power_w")->numbers[1], 10);
   }
 }
 
 TEST(Failures, failure_23_a_marker_where_a_number_is_expected_is_no_crash) {
-  const PowerLog log =
-      read("index, power.draw [W], utilization.gpu [%]\n0, [Not Supported], [Not Supported]\n");
+  const PowerLog log = read_sound(
+      "index, power.draw [W], utilization.gpu [%]\n0, [Not Supported], [Not Supported]\n");
   EXPECT_EQ(log.rows(), 1U);
   EXPECT_TRUE(is_missing(log.find("utilization")->numbers[0]));
 }
 
 TEST(Failures, failure_24_most_fields_not_supported_leaves_the_others) {
-  const PowerLog log = read(
+  const PowerLog log = read_sound(
       "GeForce GTX 770, [Not Supported], [Not Supported], 52, [Not Supported], 52 %, P0, [Not "
       "Supported]\n");
   EXPECT_EQ(log.rows(), 1U);
@@ -299,17 +300,17 @@ TEST(Failures, failure_24_most_fields_not_supported_leaves_the_others) {
 }
 
 TEST(Failures, failure_25_a_row_of_markers_and_an_unknown_field) {
-  const PowerLog log = read(
+  const PowerLog log = read_sound(
       "timestamp, index, power.draw [W], clocks.sm [MHz]\n2021/08/31 11:37:40.983, 0, [N/A], "
       "[N/A]\n");
   EXPECT_EQ(log.rows(), 1U);
   EXPECT_TRUE(
-      has(refusal("Field \"power.drow\" is not a valid field to query.\n\n"), "did not know") ||
-      has(refusal("Field \"power.drow\" is not a valid field to query.\n\n"), "does not know"));
+      has(why_refused("Field \"power.drow\" is not a valid field to query.\n\n"), "did not know") ||
+      has(why_refused("Field \"power.drow\" is not a valid field to query.\n\n"), "does not know"));
 }
 
 TEST(Failures, failure_26_one_bad_gpu_or_metric_does_not_take_the_others_along) {
-  const PowerLog log = read(
+  const PowerLog log = read_sound(
       "timestamp, index, power.draw [W], temperature.gpu\n2024/01/01 12:00:00.1, 0, 10.00 W, 40\n"
       "2024/01/01 12:00:00.1, 1, [GPU requires reset], [GPU requires reset]\n2024/01/01 "
       "12:00:00.1, 2, [N/A], 42\n");
@@ -319,7 +320,7 @@ TEST(Failures, failure_26_one_bad_gpu_or_metric_does_not_take_the_others_along) 
 }
 
 TEST(Failures, failure_29_a_driver_mismatch_on_stdout_is_told_as_such) {
-  const std::string why = refusal(
+  const std::string why = why_refused(
       "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: "
       "550.144\n");
   EXPECT_TRUE(has(why, "driver/library version mismatch"));
@@ -327,11 +328,12 @@ TEST(Failures, failure_29_a_driver_mismatch_on_stdout_is_told_as_such) {
 }
 
 TEST(Failures, failure_30_a_logger_that_failed_gives_no_empty_success) {
-  EXPECT_TRUE(has(refusal("bash: nvidia-smi: command not found\n"), "not found"));
-  EXPECT_TRUE(has(
-      refusal("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
-      "could not communicate"));
-  EXPECT_TRUE(has(refusal(""), "empty"));
+  EXPECT_TRUE(has(why_refused("bash: nvidia-smi: command not found\n"), "not found"));
+  EXPECT_TRUE(
+      has(why_refused(
+              "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+          "could not communicate"));
+  EXPECT_TRUE(has(why_refused(""), "empty"));
 }
 
 TEST(Failures, failure_45_mig_instances_repeat_the_energy_of_their_parent) {
@@ -340,14 +342,14 @@ TEST(Failures, failure_45_mig_instances_repeat_the_energy_of_their_parent) {
     text += "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",GPU_I_ID=\"" + std::to_string(i) +
             "\"} 126272101025\n";
   }
-  const PowerLog log = read(text);
+  const PowerLog log = read_sound(text);
   EXPECT_EQ(log.rows(), 1U);
   EXPECT_EQ(log.find("energy_j")->numbers[0], 126272101.025);
   EXPECT_EQ(log.defect_counts.at("mig_repeats_parent"), 3U);
 }
 
 TEST(Failures, failure_46_utilization_is_missing_under_mig) {
-  const PowerLog log = read(
+  const PowerLog log = read_sound(
       "# gpu    pwr  gtemp     sm    mem   mclk   pclk\n# Idx      W      C      %      %    MHz   "
       " MHz\n"
       "    0     70     42      -      -   2619    345\n");
