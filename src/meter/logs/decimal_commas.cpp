@@ -66,12 +66,12 @@ Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t nam
   };
   const std::size_t surplus = found - names;
   const std::vector<std::size_t>* chosen = nullptr;
-  if (blanks && spaced && apart(pairs) &&
-      (names == 0 ? !unitary.empty() : pairs.size() == surplus)) {
-    chosen = &pairs;
-  } else if (names > 0 && !known && apart(unitary) && unitary.size() == surplus) {
+  const bool told = names == 0 ? !unitary.empty() : pairs.size() == surplus;
+  const bool by_blanks = blanks && spaced && apart(pairs) && told;
+  const bool guess = names > 0 && !known;
+  if (!by_blanks && guess && apart(unitary) && unitary.size() == surplus) {
     chosen = &unitary;
-  } else if (names > 0 && !known && apart(pairs) && pairs.size() == surplus) {
+  } else if (by_blanks || (guess && apart(pairs) && pairs.size() == surplus)) {
     chosen = &pairs;
   }
   if (chosen == nullptr) return names == 0 ? Commas::kAsIs : Commas::kUnclear;
