@@ -121,6 +121,8 @@ class Session {
     options.repeats = static_cast<int>(*context_.integer("runs"));
     options.settle_ns = std::llround(*context_.number("settle") * 1e9);
     options.align = !context_.enabled("no-align");
+    options.sets_core = !grid_.core.empty();
+    options.sets_memory = !grid_.memory.empty();
     options.requirements.temperature_band_c =
         static_cast<double>(*context_.integer("temperature-band"));
     options.requirements.least_periods = static_cast<double>(*context_.integer("least-periods"));

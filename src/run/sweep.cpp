@@ -44,8 +44,8 @@ Sweep::Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease* lease, SweepOptions option
     : gpus_(std::move(gpus)),
       lease_(lease),
       options_(std::move(options)),
-      core_taken_(gpus_.size(), false),
-      memory_taken_(gpus_.size(), false),
+      core_taken_(gpus_.size(), options_.sets_core),
+      memory_taken_(gpus_.size(), options_.sets_memory),
       limit_taken_(gpus_.size(), false) {
   options_.program.own_group = true;
   options_.program.dies_with_us = true;

@@ -155,6 +155,17 @@ def two_tools_at_once(machine):
     return status == 0 and second.returncode == 125 and f"process {first.pid}" in second.stderr, second.stderr
 
 
+def a_lock_of_somebody_else_is_no_baseline(machine):
+    library = os.path.join(os.path.dirname(BIN), "lib/sim/libnvidia-ml.so.1")
+    lock = ("import ctypes, sys; n = ctypes.CDLL(sys.argv[1]); h = ctypes.c_void_p();"
+            "assert n.nvmlInit_v2() == 0 and n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(h)) == 0;"
+            "assert n.nvmlDeviceSetGpuLockedClocks(h, 510, 510) == 0")
+    subprocess.run([sys.executable, "-c", lock, library], env=dict(machine.environment, ERGON_SIM="a100"), check=True)
+    _, answer = machine.sweep("--gpu", "sim:a100", "--sm", "1005MHz", *QUICK)
+    clocks = [point["clock_hz"] for point in answer["points"] if point["baseline"]]
+    return len(clocks) == 2 and all(clock > 1.3e9 for clock in clocks), clocks
+
+
 def a_stopped_tool_is_not_dead(machine):
     tool = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--power-limit", "200W", *QUICK, "--", *machine.program],
                             env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -248,7 +259,7 @@ CHECKS = [optimum("a100", "600MHz:1410MHz:9"), optimum("h100", "700MHz:1980MHz:9
           failure_34_power_limit_cannot_be_set, failure_35_application_clocks_are_not_used,
           failure_36_lock_accepted_but_not_held, failure_37_what_a_memory_lock_costs_is_seen,
           failure_38_asked_and_achieved_are_two_columns, failure_39_clocks_do_not_stay_locked,
-          failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once,
+          failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once, a_lock_of_somebody_else_is_no_baseline,
           a_stopped_tool_is_not_dead, resume_goes_on_where_it_ended, budget_keeps_time_for_the_last_baseline,
           parameters_replace_their_names, a_program_that_is_not_there, a_program_too_short_ends_the_sweep,
           a_short_run_does_not_count]

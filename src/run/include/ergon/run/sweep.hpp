@@ -121,6 +121,10 @@ struct SweepOptions {
   Nanos settle_ns = 300'000'000;  ///< after a change of clocks
   Requirements requirements;
   bool align = true;
+  /// What the sweep sets. Somebody's lock on it from before is taken away at the first setting that
+  /// leaves it to the driver: a baseline under that lock would be none.
+  bool sets_core = false;
+  bool sets_memory = false;
   /// Asked often, also while the program runs; false ends the sweep: the program is told to end.
   std::function<bool()> keep_going = [] { return true; };
   std::function<void(const std::string&)> say = [](const std::string&) {};
