@@ -107,7 +107,8 @@ Value sweep_row_value(const SweepRow& row, std::size_t index) {
       .set("clock_hz", sweep_number(row.clock_hz))
       .set("memory_clock_hz", sweep_number(row.memory_clock_hz))
       .set("time_s", estimated(row.time_s))
-      .set("time_s_ci95", interval_value(row.time_s))
+      // One time has no spread.
+      .set("time_s_ci95", row.runs < 2 ? Value() : interval_value(row.time_s))
       .set("energy_j", estimated(row.energy_j))
       .set("energy_j_ci95", interval_value(row.energy_j))
       .set("power_w", std::move(power))
@@ -167,8 +168,8 @@ std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& op
            " more.";
   }
   text += " Least energy at " + run::to_string(best.row->setting) + ": " +
-          share_text(best.energy_saved) + " less than the baseline, " + share_text(best.slowdown) +
-          " more time";
+          share_text(best.energy_saved) + " less than the baseline, " +
+          share_text(std::abs(best.slowdown)) + (best.slowdown < 0 ? " less time" : " more time");
   if (best.edge != nullptr) text += std::string(" (at the ") + best.edge + " edge of the sweep)";
   return text + ".";
 }
