@@ -266,6 +266,27 @@ std::string edge_word(const Best& best) {
   return (best.edge == study::Edge::kLow ? "lowest" : "highest") + axis;
 }
 
+std::string interval_words(const Workload& w) {
+  if (!w.optimum || !w.optimum->energy_saved_ci95) return "";
+  const auto& i = *w.optimum->energy_saved_ci95;
+  return percent_tenths(i.low) + " to " + percent_tenths(i.high);
+}
+
+// Where the parabola through the best point and its neighbours is least.
+std::string interpolated_words(const Workload& w) {
+  if (!w.interpolated) return "";
+  const auto& i = *w.interpolated;
+  Setting s;
+  if (i.axis == "clock") s.clock_hz = std::round(i.value / 1e6) * 1e6;
+  if (i.axis == "memory_clock") s.memory_clock_hz = std::round(i.value / 1e6) * 1e6;
+  if (i.axis == "power_limit") s.power_limit_w = std::round(i.value);
+  if (i.axis == "parameter") s.parameter = i.value;
+  const Setting& best = w.points[w.optimum->point].setting;
+  s.clock_is_offset = best.clock_is_offset;
+  s.memory_is_offset = best.memory_is_offset;
+  return setting_text(s) + " (" + percent_tenths(i.energy_saved) + " %)";
+}
+
 Table workloads_table(const StudyView& view) {
   const bool gpus =
       std::ranges::any_of(view.study.workloads, [](const auto& w) { return !w.gpu.empty(); });
@@ -279,6 +300,15 @@ Table workloads_table(const StudyView& view) {
                       {.title = "best EDP", .numeric = false},
                       {.title = "valid points", .numeric = false}},
           .rows = {}};
+  // One workload has them in the text above.
+  const auto any = [&](auto what) {
+    return view.study.workloads.size() > 1 && std::ranges::any_of(view.study.workloads, what);
+  };
+  const bool intervals =
+      any([](const Workload& w) { return w.optimum && w.optimum->energy_saved_ci95; });
+  const bool between = any([](const Workload& w) { return w.interpolated.has_value(); });
+  if (intervals) t.columns.push_back({.title = "95 % interval", .unit = "%", .numeric = false});
+  if (between) t.columns.push_back({.title = "between points", .numeric = false});
   std::size_t shown = 0;
   for (const auto& w : view.study.workloads) {
     if (++shown > view.top) continue;
@@ -298,6 +328,8 @@ Table workloads_table(const StudyView& view) {
     }
     row.push_back(w.edp ? Value(setting_text(w.points[w.edp->point].setting)) : Value(""));
     row.emplace_back(points);
+    if (intervals) row.emplace_back(interval_words(w));
+    if (between) row.emplace_back(interpolated_words(w));
     t.rows.push_back(std::move(row));
   }
   if (view.study.workloads.size() > view.top) {
@@ -350,68 +382,6 @@ Table points_table(const StudyView& view, const Workload& w) {
     if (!p.invalid.empty()) add("not valid: " + p.invalid.front());
     row.emplace_back(mark);
     t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table factor_table(const study::FactorTable& f) {
-  Table t{.title = "By ",
-          .columns = {},
-          .rows = {},
-          .note = "geometric means over the " + counted(f.common, "configuration") +
-                  " that every row has, of " + std::to_string(f.total)};
-  for (std::size_t i = 0; i < f.factors.size(); ++i) {
-    t.title += (i > 0 ? " and " : "") + f.factors[i];
-    t.columns.push_back({.title = f.factors[i], .numeric = false});
-  }
-  t.columns.insert(t.columns.end(), {{.title = "workloads"},
-                                     {.title = "saved", .unit = "%", .significant = 3},
-                                     {.title = "95 % interval", .unit = "%", .numeric = false},
-                                     {.title = "slower", .unit = "%", .significant = 3},
-                                     {.title = "best clock", .unit = "MHz"},
-                                     {.title = "energy at baseline", .unit = "x"},
-                                     {.title = "time at baseline", .unit = "x"}});
-  for (const auto& l : f.levels) {
-    std::vector<Value> row(l.level.begin(), l.level.end());
-    row.emplace_back(std::uint64_t{l.workloads});
-    if (f.common == 0) {
-      row.insert(row.end(), 6, Value());
-    } else {
-      row.emplace_back(100 * (1 - l.energy_ratio));
-      const auto text = [](double v) {
-        const std::string s = std::to_string(std::round(v * 1000) / 10);
-        return s.substr(0, s.find('.') + 2);
-      };
-      row.emplace_back(l.energy_ratio_ci95 ? text(1 - l.energy_ratio_ci95->high) + " to " +
-                                                 text(1 - l.energy_ratio_ci95->low)
-                                           : std::string());
-      row.emplace_back(100 * (l.time_ratio - 1));
-      row.push_back(l.optimum_clock_hz ? Value(*l.optimum_clock_hz / 1e6) : Value());
-      row.push_back(maybe(l.baseline_energy));
-      row.push_back(maybe(l.baseline_time));
-    }
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table findings_table(const StudyView& view) {
-  Table t{.title = "What is wrong with the data",
-          .columns = {{.title = "finding", .numeric = false},
-                      {.title = "subject", .numeric = false},
-                      {.title = "evidence", .numeric = false, .whole = true}},
-          .rows = {}};
-  std::map<std::string, std::size_t> counts;
-  for (const auto& f : view.study.findings) ++counts[f.kind];
-  std::map<std::string, std::size_t> shown;
-  for (const auto& f : view.study.findings) {
-    // Two of a kind, and how many more there are.
-    const std::size_t n = ++shown[f.kind];
-    if (n > 2 && !view.with_points) continue;
-    const std::size_t more = n == 2 && !view.with_points ? counts[f.kind] - 2 : 0;
-    t.rows.push_back({f.kind,
-                      f.subject + (more > 0 ? " and " + std::to_string(more) + " more" : ""),
-                      f.evidence});
   }
   return t;
 }

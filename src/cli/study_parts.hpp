@@ -20,4 +20,9 @@ void fill_study_page(const StudyView& view, Answer& answer);
 /// "1380 MHz, memory 877 MHz", as findings say it.
 std::string setting_text(const study::Setting& setting);
 
+/// 0.1234 as "12.3".
+std::string percent_tenths(double share);
+Table factor_table(const study::FactorTable& f);
+Table findings_table(const StudyView& view);
+
 }  // namespace ergon::cli

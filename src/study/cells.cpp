@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <map>
 
 #include "ergon/io.hpp"
@@ -41,6 +42,75 @@ std::size_t number_prefix(std::string_view text) {
   return at;
 }
 
+/// "1e400": written as a number, and beyond what a number can be.
+bool overflows(std::string_view cell) {
+  const std::size_t end = number_prefix(cell);
+  if (end == 0 || (end < 300 && cell.substr(0, end).find_first_of("eE") == cell.npos)) return false;
+  std::string digits = with_point(cell.substr(0, end));
+  if (digits.front() == '+') digits.erase(0, 1);
+  const auto value = io::parse_double(digits);
+  return !value || !std::isfinite(*value);
+}
+
+/// "1,410" and "1,410,000": commas between groups of three digits.
+bool has_thousands(std::string_view cell) {
+  const std::size_t comma = cell.find(',');
+  if (comma == cell.npos || comma == 0 || comma > 3 || cell.front() == '0') return false;
+  if (!std::ranges::all_of(cell.substr(0, comma), is_digit)) return false;
+  std::size_t at = comma;
+  while (at < cell.size() && cell[at] == ',') {
+    if (at + 4 > cell.size() || !std::ranges::all_of(cell.substr(at + 1, 3), is_digit))
+      return false;
+    at += 4;
+  }
+  return at == cell.size() || (!is_digit(cell[at]) && cell[at] != ',');
+}
+
+/// Takes commas out of thousands where the column shows that they are none of decimals: a clock in
+/// MHz, or whole numbers beside them in a table that commas separate.
+void join_thousands(RawTable& table) {
+  bool points = false;
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row) {
+      if (!is_number(cell)) continue;
+      points = points || cell.find('.') != cell.npos;
+      // One decimal comma, and all are.
+      if (cell.find(',') != cell.npos && !has_thousands(cell)) return;
+    }
+  }
+  for (std::size_t c = 0; c < table.rows.front().size(); ++c) {
+    const std::string head = c < table.header.size() ? lower(table.header[c]) : std::string();
+    const bool clock = head.find("mhz") != head.npos || head.find("khz") != head.npos;
+    std::uint64_t grouped = 0;
+    bool whole = false;
+    for (const auto& row : table.rows) {
+      grouped += has_thousands(row[c]) ? 1 : 0;
+      whole = whole || (row[c].find_first_of(".,") == row[c].npos && is_number(row[c]));
+    }
+    const bool ghz = head.find("ghz") != head.npos;
+    if (grouped == 0 || ghz || !(clock || (table.separator == ',' && (points || whole)))) continue;
+    table.thousands += grouped;
+    for (auto& row : table.rows) {
+      if (has_thousands(row[c])) std::erase(row[c], ',');
+    }
+  }
+}
+
+/// The last line has no end: whether its last figure was cut, being shorter and much smaller than
+/// all the others of its column.
+bool last_figure_cut(const RawTable& table) {
+  if (table.rows.size() < 3) return false;
+  const std::string& last = table.rows.back().back();
+  const Maybe value = number_of(last);
+  if (!value) return false;
+  for (std::size_t i = 0; i + 1 < table.rows.size(); ++i) {
+    const std::string& other = table.rows[i].back();
+    const Maybe v = number_of(other);
+    if (v && (other.size() <= last.size() || std::abs(*v) < 4 * std::abs(*value))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -66,7 +136,7 @@ std::string lower(std::string_view text) {
 }
 
 bool is_missing(std::string_view cell) {
-  static constexpr std::array<std::string_view, 14> kWords = {"",
+  static constexpr std::array<std::string_view, 18> kWords = {"",
                                                               "-",
                                                               "--",
                                                               "n/a",
@@ -79,13 +149,17 @@ bool is_missing(std::string_view cell) {
                                                               "unknown error",
                                                               "inf",
                                                               "-inf",
-                                                              "missing"};
+                                                              "missing",
+                                                              "+inf",
+                                                              "infinity",
+                                                              "-infinity",
+                                                              "#n/a"};
   std::string word = lower(trimmed(cell));
   if (word.size() > 2 && word.front() == '[' && word.back() == ']') {
     word = word.substr(1, word.size() - 2);
     if (!is_number(word)) return true;  // [Insufficient Permissions] and what drivers add
   }
-  return std::ranges::find(kWords, word) != kWords.end();
+  return std::ranges::find(kWords, word) != kWords.end() || overflows(trimmed(cell));
 }
 
 Maybe number_of(std::string_view cell, std::string* unit) {
@@ -248,6 +322,15 @@ RawTable parse_table(std::string_view text) {
     table.rows.push_back(std::move(row));
     table.lines.push_back(kept[i].first);
   }
+  if (table.rows.empty()) return table;
+  table.open_end = !whole_last_line && table.lines.back() == kept.back().first;
+  if (table.open_end && last_figure_cut(table)) {
+    table.rows.pop_back();
+    table.lines.pop_back();
+    table.truncated = true;
+    table.open_end = false;
+  }
+  join_thousands(table);
   return table;
 }
 

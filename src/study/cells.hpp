@@ -16,8 +16,10 @@ struct RawTable {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::uint64_t> lines;  ///< 1-based
   char separator = ',';
-  std::uint64_t ragged = 0;  ///< rows left out: another number of fields
-  bool truncated = false;    ///< the last line was cut and left out
+  std::uint64_t ragged = 0;     ///< rows left out: another number of fields
+  std::uint64_t thousands = 0;  ///< cells with commas between thousands, which are taken out
+  bool open_end = false;        ///< the last row is kept, and its line has no end
+  bool truncated = false;       ///< the last line was cut and left out
 };
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }

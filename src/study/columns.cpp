@@ -29,6 +29,8 @@ constexpr std::array kUnits = {UnitWord{"s", {Dim::kTime, 1}},
                                UnitWord{"ms", {Dim::kTime, 1e-3}},
                                UnitWord{"msec", {Dim::kTime, 1e-3}},
                                UnitWord{"us", {Dim::kTime, 1e-6}},
+                               UnitWord{"uw", {Dim::kPower, 1e-6}},
+                               UnitWord{"nj", {Dim::kEnergy, 1e-9}},
                                UnitWord{"usec", {Dim::kTime, 1e-6}},
                                UnitWord{"ns", {Dim::kTime, 1e-9}},
                                UnitWord{"nsec", {Dim::kTime, 1e-9}},
@@ -60,6 +62,45 @@ constexpr std::array kUnits = {UnitWord{"s", {Dim::kTime, 1}},
                                UnitWord{"%", {Dim::kShare, 0.01}},
                                UnitWord{"c", {Dim::kTemperature, 1}},
                                UnitWord{"celsius", {Dim::kTemperature, 1}}};
+
+// The words of a column's name; a unit stays one word in any case ("mW" is not "m", "w"), and so
+// does one that follows what it measures ("powermW"). `mega`: the unit is written MW or MJ.
+Words words_of_column(std::string_view name, bool* mega = nullptr) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view two = name.substr(i, 2);
+    const bool micro = two == "\xc2\xb5" || two == "\xce\xbc";  // both code points of mu
+    text += micro ? 'u' : name[i];
+    i += micro ? 1 : 0;
+  }
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!is_letter(text[i])) {
+      out += text[i++];
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    std::string token = text.substr(i, end - i);
+    i = end;
+    for (const std::string_view thing : {"power", "energy"}) {
+      if (token.size() > thing.size() && lower(token).starts_with(thing) &&
+          std::ranges::any_of(kUnits, [&](const UnitWord& u) {
+            return u.word == lower(token.substr(thing.size()));
+          })) {
+        out += thing;
+        out += ' ';
+        token.erase(0, thing.size());
+        break;
+      }
+    }
+    if (mega != nullptr && (token == "MW" || token == "MJ")) *mega = true;
+    const bool unit = std::ranges::any_of(
+        kUnits, [&](const UnitWord& u) { return u.word.size() > 1 && u.word == lower(token); });
+    out += unit ? lower(token) : token;
+  }
+  return words_of(out);
+}
 
 // The unit that stands last in a name and fits what the name is of.
 Unit last_unit(const Words& words, Dim dim) {
@@ -199,6 +240,8 @@ Sense name_sense(const Words& words) {
   return {};
 }
 
+Sense sense_of_words(const Words& words);
+
 }  // namespace
 
 Unit unit_of(std::string_view word) {
@@ -213,7 +256,15 @@ Unit unit_of(std::string_view word) {
 }
 
 Sense sense_of(std::string_view name) {
-  const Words words = words_of(name);
+  bool mega = false;
+  Sense s = sense_of_words(words_of_column(name, &mega));
+  s.mega = mega && (s.unit.dim == Dim::kPower || s.unit.dim == Dim::kEnergy);
+  return s;
+}
+
+namespace {
+
+Sense sense_of_words(const Words& words) {
   if (words.empty() || spread(words)) return {};
   if (has(words, {"valid", "ok", "held", "success", "good"}) &&
       !has(words, {"reason", "why", "points"}))
@@ -289,6 +340,25 @@ Sense sense_of(std::string_view name) {
   if (has(words, {"run", "repeat", "rep", "trial", "repetition", "attempt"}) && words.size() <= 2)
     return plain(Role::kRun);
   return name_sense(words);
+}
+
+}  // namespace
+
+std::string label_of(std::string_view name, std::string& measure) {
+  std::string label;
+  measure.clear();
+  for (const auto& w : words_of_column(name)) {
+    const bool of_measure =
+        unit_of(w).dim != Dim::kNone ||
+        has(Words{w},
+            {"time",   "runtime",    "elapsed",     "duration", "latency", "power", "pwr",
+             "energy", "throughput", "avg",         "average",  "mean",    "exec",  "execution",
+             "total",  "gpu",        "consumption", "used",     "in",      "of",    "per",
+             "run",    "kernel",     "board",       "device"});
+    std::string& into = of_measure ? measure : label;
+    into += (into.empty() ? "" : "_") + w;
+  }
+  return label;
 }
 
 Role role_named(std::string_view word) {

@@ -56,9 +56,13 @@ struct Sense {
   std::string factor;  ///< of kFactor
   std::string per;     ///< "token": figures are per this
   std::string counts;  ///< unit of work of a rate: "tokens"
+  bool mega = false;   ///< the unit is written MW or MJ: milli, unless the figures say mega
   int index = -1;      ///< "gpu1_energy" has 1: such columns add up
 };
 Sense sense_of(std::string_view name);
+/// The words of a figure's name that say what it is of ("gemm" of "gemm_time_ms"); the others go to
+/// `measure` ("time_ms").
+std::string label_of(std::string_view name, std::string& measure);
 /// For the roles of `--map`; kNone for a word that is no role (a factor).
 Role role_named(std::string_view word);
 

@@ -56,6 +56,7 @@ class Finder {
       cold_start(w);
       limits(w);
       duplicates(w);
+      contradictions(w);
       baseline(w);
       edge(w);
       temperature(w);
@@ -92,7 +93,7 @@ class Finder {
   static void neighbours(const Workload& w, Visit visit) {
     std::map<std::tuple<Maybe, Maybe, bool>, std::vector<const Point*>> lines;
     for (const Point& p : w.points) {
-      if (!p.setting.clock_hz || !p.time || p.setting.default_clocks) continue;
+      if (!p.setting.clock_hz || !p.time || p.setting.default_clocks || is_outlier(p)) continue;
       lines[{p.setting.memory_clock_hz, p.setting.power_limit_w, p.setting.clock_is_offset}]
           .push_back(&p);
     }
@@ -367,6 +368,39 @@ class Finder {
     }
   }
 
+  // Repeats against each other, and a point against those around it.
+  void contradictions(const Workload& w) {
+    std::size_t count = 0;
+    std::size_t several = 0;
+    double most = 0;
+    std::string where;
+    for (const Point& p : w.points) {
+      several += p.used.size() > 1 ? 1 : 0;
+      if (is_outlier(p))
+        add("outlier_point", subject_of(w), setting_words(p.setting) + ", " + p.invalid.front());
+      if (!repeats_disagree(data_, p)) continue;
+      ++count;
+      std::vector<double> energy;
+      for (const auto i : p.used) {
+        if (data_.samples[i].energy) energy.push_back(*data_.samples[i].energy);
+      }
+      const auto [low, high] = std::ranges::minmax(energy);
+      if (high / low <= most) continue;
+      most = high / low;
+      where = std::to_string(energy.size()) + " measurements at " + setting_words(p.setting) +
+              " give energies from " + figure_text(low) + " to " + figure_text(high) +
+              (w.units_known ? " J" : "");
+    }
+    if (count == 0) return;
+    if (4 * count > several && count >= 3) {
+      where += ", and so do those at " + std::to_string(count - 1) + " more of " +
+               std::to_string(several) + " settings: two workloads may share a name";
+    } else if (count > 1) {
+      where += ", and " + std::to_string(count - 1) + " more settings likewise";
+    }
+    add("repeats_disagree", subject_of(w), where);
+  }
+
   void baseline(const Workload& w) {
     if (!w.baseline) {
       const bool any =
@@ -448,7 +482,7 @@ void find_anomalies(const Dataset& data, const Options& options, Study& study) {
 }
 
 std::span<const std::pair<std::string_view, std::string_view>> finding_kinds() {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kKinds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kKinds = {{
       {"time_rises_with_clock", "a higher clock takes clearly longer than a lower one"},
       {"energy_is_not_power_times_time", "energy, power and time of a row contradict each other"},
       {"unit_slip", "energy is off by 1000, 3600 or the like"},
@@ -466,6 +500,8 @@ std::span<const std::pair<std::string_view, std::string_view>> finding_kinds() {
       {"time_zone_shift", "a log's clock and the run list differ by whole quarters of an hour"},
       {"log_window", "a power log is much longer or shorter than the run it is of"},
       {"duplicate_points", "limits that don't bind give one point several times"},
+      {"repeats_disagree", "repeats of one setting contradict each other"},
+      {"outlier_point", "a point is faster than the clocks around it allow"},
       {"edge_of_grid", "the best point is the last one sampled"},
       {"baseline_not_in_grid", "the baseline was not measured"},
       {"baseline_not_valid", "the baseline did not prove itself"},

@@ -31,6 +31,11 @@ Interval quantiles95(std::vector<double> values);
 double median_of(std::vector<double> values);
 double geometric_mean(std::span<const double> values);
 
+/// Energies of the repeats of a setting contradict each other: one of two is 1.5 times the other,
+/// or one of more is that far from the median and 6 scaled median deviations away.
+bool repeats_disagree(const Dataset& data, const Point& point);
+/// Faster than the clocks around it allow.
+bool is_outlier(const Point& point);
 /// Samples as workloads with points, ascending; each point with what speaks against it.
 std::vector<Workload> make_points(const Dataset& data, const Options& options);
 /// Baseline, optima, budgets, intervals, Pareto front of one workload.

@@ -21,9 +21,15 @@ void TableReader::look_at_columns() {
     for (const auto& row : t_.rows) {
       if (is_missing(row[c])) continue;
       ++info.filled;
-      if (number_of(row[c], &info.cell_unit)) ++info.numbers;
+      std::string unit;
+      if (number_of(row[c], &unit)) ++info.numbers;
+      if (!unit.empty() && unit_of(unit).dim != Dim::kNone) {
+        info.mixed_units = info.mixed_units || (!info.cell_unit.empty() && info.cell_unit != unit);
+        info.cell_unit = unit;
+      }
       if (info.values.size() <= 4096) info.values.insert(row[c]);
     }
+    if (info.mixed_units) info.cell_unit.clear();
     columns_.push_back(std::move(info));
   }
 }
@@ -317,6 +323,7 @@ Status read_long_table(const Reading& reading, RawTable table) {
                 reading.source.path + ": the names and the cells differ in number",
                 "give as many names as there are columns");
   }
+  if (reading.mapping.empty()) unfold_parts(reading, table);
   return TableReader(reading, table).run();
 }
 

@@ -207,6 +207,8 @@ void find_optima(const Dataset& data, const Options& options, Workload& w) {
   // A baseline that took longer than a lower clock makes every saving look larger than it is.
   for (const auto& why : base.invalid) {
     if (why.starts_with("takes ")) w.not_believed = "the baseline " + why;
+    if (why.starts_with("its two measurements")) w.not_believed = "of the baseline " + why;
+    if (why.ends_with("which no GPU draws")) w.not_believed = "the baseline is said to draw " + why;
     if (why.starts_with("the GPU was busy")) w.not_believed = "of the baseline " + why;
   }
   const auto settings =

@@ -45,6 +45,13 @@ Status read_one(const Reading& reading) {
   }
   reading.skip("other_number_of_fields", table.ragged);
   if (table.truncated) reading.skip("truncated_last_line", 1);
+  if (table.open_end) {
+    reading.note("no_final_newline", "the last line has no end: its last figure may have been cut");
+  }
+  if (table.thousands > 0) {
+    reading.note("thousands_separator", "commas between thousands are taken out: \"1,410\" is 1410",
+                 table.thousands);
+  }
   if (table.rows.empty()) {
     return fail(Errc::kMalformedInput, reading.source.path + " is no table",
                 "expected rows of equally many cells below a line of names");

@@ -22,6 +22,8 @@ struct Reading {
 
 /// A table with names over its columns.
 Status read_long_table(const Reading& reading, RawTable table);
+/// Columns of several kernels ("gemm_time_ms", "conv_time_ms") become rows of them.
+void unfold_parts(const Reading& reading, RawTable& table);
 /// One row a workload, one column a clock or a limit.
 bool is_matrix(const RawTable& table);
 Status read_matrix(const Reading& reading, const RawTable& table);

@@ -15,7 +15,8 @@ struct ColumnInfo {
   std::size_t filled = 0;
   std::size_t numbers = 0;
   std::set<std::string> values;
-  std::string cell_unit;
+  std::string cell_unit;     ///< of all cells that have one; empty where they differ
+  bool mixed_units = false;  ///< cells have units, and not one
   [[nodiscard]] bool numeric() const { return numbers > 0 && numbers * 10 >= filled * 9; }
 };
 
@@ -35,6 +36,13 @@ class TableReader {
   [[nodiscard]] Maybe value(std::size_t row, const ColumnInfo* c) const {
     return c == nullptr ? Maybe{} : number_of(cell(row, c->index));
   }
+
+  /// The cell in SI where it has a unit of `dim` behind it, else times `unit`.
+  [[nodiscard]] Maybe scaled(std::size_t row, const ColumnInfo* c, double unit, Dim dim) const;
+  /// SI scale of cells without a unit of their own; `said`: the column gives it.
+  double scale_of(const ColumnInfo* c, Dim dim, bool& said) const;
+  /// MW and MJ in a name: milli or mega, by what a GPU can draw.
+  void settle_mega();
 
   void look_at_columns();
 

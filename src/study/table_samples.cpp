@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judging.hpp"
 #include "table_reader.hpp"
 
 namespace ergon::study {
@@ -49,6 +50,50 @@ std::optional<bool> truth_of(std::string_view cell) {
   return {};
 }
 
+Maybe TableReader::scaled(std::size_t row, const ColumnInfo* c, double unit, Dim dim) const {
+  if (c == nullptr) return {};
+  std::string own;
+  const Maybe v = number_of(cell(row, c->index), &own);
+  if (!v) return {};
+  const Unit of_cell = own.empty() ? Unit{} : unit_of(own);
+  if (of_cell.dim == dim && dim != Dim::kNone) unit = of_cell.scale;
+  const double si = *v * unit;
+  return std::isfinite(si) ? Maybe(si) : Maybe{};
+}
+
+double TableReader::scale_of(const ColumnInfo* c, Dim dim, bool& said) const {
+  said = false;
+  if (c == nullptr) return 1;
+  const Unit of_cell = unit_of(c->cell_unit);
+  said = c->sense.unit.dim == dim || of_cell.dim == dim || c->mixed_units;
+  if (c->sense.unit.dim == dim) return c->sense.unit.scale;
+  return of_cell.dim == dim ? of_cell.scale : 1;
+}
+
+void TableReader::settle_mega() {
+  bool said = false;
+  const double seconds = scale_of(time_, Dim::kTime, said);
+  for (auto& c : columns_) {
+    if (!c.sense.mega || (&c != power_ && &c != energy_)) continue;
+    std::vector<double> milliwatts;
+    for (std::size_t i = 0; i < t_.rows.size(); ++i) {
+      const Maybe v = value(i, &c);
+      const Maybe t = scaled(i, time_, seconds, Dim::kTime);
+      if (v && *v > 0 && &c == power_) milliwatts.push_back(*v * 1e-3);
+      if (v && *v > 0 && &c == energy_ && t && *t > 0) milliwatts.push_back(*v * 1e-3 / *t);
+    }
+    if (milliwatts.empty()) continue;
+    // A thousandth of a watt is no GPU's; a billion times as much may be one's.
+    const double middle = median_of(std::move(milliwatts));
+    const bool mega = middle < 1e-3 && middle * 1e9 > 1;
+    if (mega) c.sense.unit.scale = 1e6;
+    const char* letter = &c == power_ ? "W" : "J";
+    r_.note("unit_assumed", "'" + t_.header[c.index] + "' is read as " + (mega ? "mega" : "milli") +
+                                " (" + (mega ? "M" : "m") + letter + "): the other gives " +
+                                figure_text(middle * (mega ? 1 : 1e9)) + " W");
+  }
+}
+
 void TableReader::clock_scale(const ColumnInfo* c, Maybe base, double& scale, bool& offset) const {
   scale = 1e6;
   offset = false;
@@ -60,12 +105,15 @@ void TableReader::clock_scale(const ColumnInfo* c, Maybe base, double& scale, bo
   if (values.empty()) return;
   std::ranges::sort(values);
   const Unit of_cell = unit_of(c->cell_unit);
-  const bool said = c->sense.unit.dim == Dim::kClock || of_cell.dim == Dim::kClock;
+  const bool said =
+      c->sense.unit.dim == Dim::kClock || of_cell.dim == Dim::kClock || c->mixed_units;
   const double middle = std::abs(values[values.size() / 2]);
   if (c->sense.unit.dim == Dim::kClock) {
     scale = c->sense.unit.scale;
   } else if (of_cell.dim == Dim::kClock) {
     scale = of_cell.scale;
+  } else if (c->mixed_units) {
+    scale = 1e6;
   } else if (middle > 2e7) {
     scale = 1;
   } else if (middle > 5e4) {
@@ -160,26 +208,15 @@ void TableReader::make_samples() {
   bool memory_offset = false;
   clock_scale(clock_, clock_base_, clock_unit, clock_offset);
   clock_scale(memory_, memory_base_, memory_unit, memory_offset);
-  const auto scale_of = [](const ColumnInfo* c, Dim dim, bool& said) {
-    said = false;
-    if (c == nullptr) return 1.0;
-    const Unit cell_unit = unit_of(c->cell_unit);
-    if (c->sense.unit.dim == dim) {
-      said = true;
-      return c->sense.unit.scale;
-    }
-    if (cell_unit.dim == dim) {
-      said = true;
-      return cell_unit.scale;
-    }
-    return 1.0;
-  };
+  settle_mega();
   bool time_said = false;
   bool power_said = false;
   bool energy_said = false;
   bool share_said = false;
   const double time_unit = scale_of(time_, Dim::kTime, time_said);
   double power_unit = scale_of(power_, Dim::kPower, power_said);
+  bool limit_said = false;
+  const double limit_unit = scale_of(limit_, Dim::kPower, limit_said);
   const double energy_unit = scale_of(energy_, Dim::kEnergy, energy_said);
   if (power_ != nullptr && !power_said) {
     std::vector<double> watts;
@@ -217,10 +254,6 @@ void TableReader::make_samples() {
   for (const auto& c : columns_) {
     if (c.sense.role == Role::kEnergy && c.sense.index >= 0 && c.numeric()) energies.push_back(&c);
   }
-  const auto scaled = [&](std::size_t row, const ColumnInfo* c, double unit) {
-    const Maybe v = value(row, c);
-    return v ? Maybe(*v * unit) : Maybe{};
-  };
   const auto positive = [](Maybe v) { return v && *v > 0 ? v : Maybe{}; };
   for (std::size_t i = 0; i < t_.rows.size(); ++i) {
     if (!kept(i)) {
@@ -244,41 +277,41 @@ void TableReader::make_samples() {
         s.setting.default_clocks = s.setting.default_clocks || c == clock_;
         return;
       }
-      into = (*v + base.value_or(0)) * unit;
+      into = base ? Maybe((*v + *base) * unit) : scaled(i, c, unit, Dim::kClock);
     };
     setting_clock(clock_, clock_unit, clock_base_, clock_offset, s.setting.clock_hz);
     setting_clock(memory_, memory_unit, memory_base_, memory_offset, s.setting.memory_clock_hz);
     s.setting.clock_is_offset = clock_offset && s.setting.clock_hz;
     s.setting.memory_is_offset = memory_offset && s.setting.memory_clock_hz;
     if (limit_ != nullptr) {
-      const double unit = limit_->sense.unit.dim == Dim::kPower ? limit_->sense.unit.scale : 1;
-      s.setting.power_limit_w = positive(scaled(i, limit_, unit));
+      s.setting.power_limit_w = positive(scaled(i, limit_, limit_unit, Dim::kPower));
     }
     if (parameter_ != nullptr) s.setting.parameter = value(i, parameter_);
-    s.achieved_hz = positive(scaled(i, achieved_, clock_unit));
-    s.achieved_low_hz = positive(scaled(i, best(Role::kAchievedLow), clock_unit));
+    s.achieved_hz = positive(scaled(i, achieved_, clock_unit, Dim::kClock));
+    s.achieved_low_hz = positive(scaled(i, best(Role::kAchievedLow), clock_unit, Dim::kClock));
     const ColumnInfo* high = best(Role::kAchievedHigh);
-    s.achieved_high_hz = positive(scaled(i, high == clock_ ? nullptr : high, clock_unit));
-    s.memory_hz = positive(scaled(i, memory_achieved_, memory_unit));
-    s.memory_low_hz = positive(scaled(i, best(Role::kMemoryLow), memory_unit));
-    s.memory_high_hz = positive(scaled(i, best(Role::kMemoryHigh), memory_unit));
-    s.time = positive(scaled(i, time_, time_unit));
-    s.power_w = positive(scaled(i, power_, power_unit));
+    s.achieved_high_hz =
+        positive(scaled(i, high == clock_ ? nullptr : high, clock_unit, Dim::kClock));
+    s.memory_hz = positive(scaled(i, memory_achieved_, memory_unit, Dim::kClock));
+    s.memory_low_hz = positive(scaled(i, best(Role::kMemoryLow), memory_unit, Dim::kClock));
+    s.memory_high_hz = positive(scaled(i, best(Role::kMemoryHigh), memory_unit, Dim::kClock));
+    s.time = positive(scaled(i, time_, time_unit, Dim::kTime));
+    s.power_w = positive(scaled(i, power_, power_unit, Dim::kPower));
     if (energies.size() > 1) {
       Maybe sum = 0.0;
       for (const auto* e : energies) {
-        const Maybe v = scaled(i, e, energy_unit);
+        const Maybe v = scaled(i, e, energy_unit, Dim::kEnergy);
         sum = sum && v ? Maybe(*sum + *v) : Maybe{};
       }
       s.energy = positive(sum);
       s.gpus = static_cast<int>(energies.size());
     } else {
-      s.energy = positive(scaled(i, energy_, energy_unit));
+      s.energy = positive(scaled(i, energy_, energy_unit, Dim::kEnergy));
     }
     s.rate = positive(value(i, rate_));
     s.check = positive(value(i, check_));
     s.temperature_c = value(i, temperature);
-    s.utilization = scaled(i, utilization, share_in_percent ? 0.01 : 1);
+    s.utilization = scaled(i, utilization, share_in_percent ? 0.01 : 1, Dim::kNone);
     s.start_s = value(i, start);
     if (run != nullptr) s.run = cell(i, run->index);
     if (named_baseline != nullptr) {

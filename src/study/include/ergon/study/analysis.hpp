@@ -37,7 +37,8 @@ struct Options {
 struct Point {
   Setting setting = {};
   Maybe achieved_hz = {};
-  Maybe time = {};  ///< mean over the valid samples (all, where none is valid)
+  Maybe time = {};  ///< mean over the valid samples (all, where none is valid); with the energy and
+                    ///< the power their median where three or more repeats disagree
   Maybe power_w = {};
   Maybe energy = {};
   Maybe temperature_c = {};
