@@ -1,6 +1,9 @@
 // One row a setting, and the figures of several kernels beside each other: each becomes a row.
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "reading.hpp"
@@ -23,14 +26,14 @@ bool measures(const Measures& of, const RawTable& table, bool work) {
 
 // Parts of the machine, or of the run, that are no work to be compared.
 bool no_kernel(const std::string& label) {
-  static const std::set<std::string, std::less<>> kWords = {
+  static constexpr std::array<std::string_view, 37> kWords = {
       "cpu",     "dram",       "host",     "system",   "node",     "idle",      "warmup",  "setup",
       "process", "monitoring", "wall",     "min",      "max",      "minimum",   "maximum", "peak",
       "median",  "p50",        "p90",      "p95",      "p99",      "predicted", "model",   "static",
       "dynamic", "baseline",   "sum",      "net",      "pkg",      "package",   "start",   "end",
       "window",  "sample",     "sampling", "measured", "estimated"};
   for (const auto& word : words_of(label)) {
-    if (kWords.contains(word) || word.starts_with("gpu")) return true;
+    if (std::ranges::find(kWords, word) != kWords.end() || word.starts_with("gpu")) return true;
   }
   return false;
 }
@@ -85,15 +88,18 @@ void unfold_parts(const Reading& reading, RawTable& table) {
   RawTable out;
   out.separator = table.separator;
   std::vector<std::size_t> common;
+  common.reserve(table.header.size());
   for (std::size_t c = 0; c < table.header.size(); ++c) {
     if (!taken.contains(c)) common.push_back(c);
   }
+  out.header.reserve(common.size() + 1 + like.size());
   for (const auto c : common) out.header.push_back(table.header[c]);
   out.header.emplace_back("kernel");
-  for (const auto& [name, column] : like) out.header.push_back(name);
+  std::ranges::copy(std::views::keys(like), std::back_inserter(out.header));
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     for (const auto& [label, columns] : parts) {
       std::vector<std::string> row;
+      row.reserve(out.header.size());
       for (const auto c : common) row.push_back(table.rows[r][c]);
       row.push_back(label);
       for (const auto& [name, column] : like) row.push_back(table.rows[r][columns.at(name)]);
