@@ -209,7 +209,8 @@ Result<int> import_run(Context& context) {
                  "the log has no times: the table has no time_s, duration is unknown");
   }
   for (const auto& [kind, count] : log.defect_counts) {
-    if (kind == "unit_mismatch" || kind == "unit_assumed" || kind == "impossible_value") {
+    if (kind == "unit_mismatch" || kind == "unit_assumed" || kind == "impossible_value" ||
+        kind == "implausible" || kind == "counter_reset") {
       const auto first = std::ranges::find(log.defects, kind, &meter::Defect::kind);
       context.warn(kind, first->detail, count);
     }

@@ -75,6 +75,7 @@ class Builder {
   void unwrap();
   void check_times(PowerLog& log);
   void check_values(PowerLog& log);
+  void check_counters(const PowerLog& log);
   void check_units(PowerLog& log);
 
   std::vector<LogColumn> columns_;

@@ -13,6 +13,8 @@ namespace {
 constexpr Nanos kOneSecond = 1'000'000'000;
 // No board draws more; what says so is garbage that came with a success code.
 constexpr double kMostWatts = 10'000;
+constexpr double kLeastCelsius = -100;
+constexpr double kMostCelsius = 200;
 constexpr double kGapFactor = 3;
 constexpr double kLeastGapS = 0.05;
 // One call of nvidia-smi prints its GPUs within this time.
@@ -218,6 +220,17 @@ void Builder::check_times(PowerLog& log) {
 
 void Builder::check_values(PowerLog& log) {
   for (LogColumn& c : log.columns) {
+    const bool heat = c.name == "temperature_c" || c.name == "memory_temperature_c";
+    const bool load = c.name == "utilization" || c.name == "memory_utilization";
+    for (std::size_t i = 0; (heat || load) && i < c.numbers.size(); ++i) {
+      const double v = c.numbers[i];
+      if (is_missing(v)) continue;
+      if (heat ? v >= kLeastCelsius && v <= kMostCelsius : v >= 0 && v <= 1) continue;
+      char text[80];
+      std::snprintf(text, sizeof text, "%s of %.10g", c.name.c_str(), v);
+      defect(log.line[i], "implausible", text);
+      c.numbers[i] = kMissing;
+    }
     if (c.text || !c.name.ends_with("power_w")) continue;
     for (std::size_t i = 0; i < c.numbers.size(); ++i) {
       const double w = c.numbers[i];
@@ -228,6 +241,27 @@ void Builder::check_values(PowerLog& log) {
       defect(log.line[i], "impossible_value", text);
       c.numbers[i] = kMissing;
     }
+  }
+}
+
+// A counter of energy only rises: it goes down where a driver was loaded again or it ran over.
+void Builder::check_counters(const PowerLog& log) {
+  const LogColumn* energy = log.find("energy_j");
+  if (energy == nullptr || energy->text) return;
+  std::vector<std::optional<std::size_t>> last(log.gpus.size() + 1);
+  for (std::size_t i = 0; i < log.rows(); ++i) {
+    const double joules = energy->numbers[i];
+    if (is_missing(joules)) continue;
+    auto& before = last[log.gpu.empty() ? 0 : log.gpu[i]];
+    // Rows out of order tell nothing of the counter.
+    if (before && !log.time_ns.empty() && log.time_ns[i] < log.time_ns[*before]) continue;
+    if (before && joules < energy->numbers[*before]) {
+      char text[80];
+      std::snprintf(text, sizeof text, "energy_j falls from %.10g J to %.10g J",
+                    energy->numbers[*before], joules);
+      defect(log.line[i], "counter_reset", text);
+    }
+    before = i;
   }
 }
 
@@ -360,6 +394,7 @@ Result<PowerLog> Builder::finish() {
   }
   check_times(log);
   check_values(log);
+  check_counters(log);
   check_units(log);
   std::ranges::stable_sort(defects_, {}, &Defect::line);
   log.defects = std::move(defects_);

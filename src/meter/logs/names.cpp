@@ -200,16 +200,65 @@ const std::map<std::string, Field, std::less<>>& exact() {
   return names;
 }
 
-// The last part of a name as a unit: power_mw, freq_mhz, temp_c, util_pct, time_us.
+// The last part of a name as a unit: power_mw, freq_mhz, temp_c, util_pct, time_us,
+// energy_joules_total.
 std::optional<Unit> unit_in_name(std::string& key) {
-  const std::size_t at = key.rfind('_');
+  std::string_view name = key;
+  if (name.ends_with("joules_total")) name.remove_suffix(std::string_view("_total").size());
+  const std::size_t at = name.rfind('_');
   if (at == std::string::npos || at == 0) return std::nullopt;
-  const std::string last = key.substr(at + 1);
-  if (!one_of(last, {"w",   "mw",  "kw",      "uw",    "watts",   "watt", "j",       "mj",
-                     "uj",  "kj",  "joules",  "wh",    "mwh",     "kwh",  "hz",      "khz",
-                     "mhz", "ghz", "c",       "degc",  "celsius", "pct",  "percent", "ratio",
-                     "s",   "sec", "seconds", "ms",    "us",      "ns",   "v",       "mv",
-                     "ma",  "mib", "gib",     "bytes", "rpm"})) {
+  const std::string last(name.substr(at + 1));
+  if (!one_of(last, {"w",
+                     "mw",
+                     "kw",
+                     "uw",
+                     "watts",
+                     "watt",
+                     "j",
+                     "mj",
+                     "uj",
+                     "kj",
+                     "joules",
+                     "wh",
+                     "mwh",
+                     "kwh",
+                     "hz",
+                     "khz",
+                     "mhz",
+                     "ghz",
+                     "c",
+                     "degc",
+                     "celsius",
+                     "pct",
+                     "percent",
+                     "ratio",
+                     "s",
+                     "sec",
+                     "seconds",
+                     "ms",
+                     "us",
+                     "ns",
+                     "v",
+                     "mv",
+                     "ma",
+                     "mib",
+                     "gib",
+                     "bytes",
+                     "rpm",
+                     "milliwatts",
+                     "milliwatt",
+                     "microwatts",
+                     "kilowatts",
+                     "millijoules",
+                     "microjoules",
+                     "kilojoules",
+                     "hertz",
+                     "kilohertz",
+                     "megahertz",
+                     "gigahertz",
+                     "milliseconds",
+                     "microseconds",
+                     "nanoseconds"})) {
     return std::nullopt;
   }
   const auto unit = unit_of(last);
@@ -232,7 +281,8 @@ Header header_of(std::string_view header) {
     const std::size_t at = name.rfind(open);
     if (at == std::string_view::npos) break;
     const std::string_view inside = trim(name.substr(at + 1, name.size() - at - 2));
-    const auto unit = unit_of(inside);
+    // "[% of TDP]" and whatever else it may be a percentage of.
+    const auto unit = unit_of(inside.starts_with('%') ? inside.substr(0, 1) : inside);
     if (!unit && !inside.empty()) break;
     if (unit && !out.unit) out.unit = unit;
     out.stated = out.stated || unit.has_value();
@@ -249,6 +299,10 @@ Header header_of(std::string_view header) {
     }
   }
   out.key = key_of(name);
+  if (!out.unit && name.ends_with('%') && Words{words_of(out.key)}.any({"power", "pwr", "tdp"})) {
+    out.unit = unit_of("%");
+    out.stated = true;
+  }
   if (!exact().contains(out.key)) {
     if (const auto unit = unit_in_name(out.key)) {
       if (!out.unit) out.unit = unit;
@@ -289,6 +343,18 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
+// "Core 0 Clock", "Core Clocks (avg)", "Core Temperatures": a GPU has one core clock, these are a
+// processor's.
+bool cores_of_a_processor(const std::vector<std::string>& words) {
+  const Words all{words};
+  if (all.any({"gpu", "dgpu", "sm", "gfx", "graphics"})) return false;
+  const auto core = std::ranges::find(words, "core");
+  if (core == words.end()) return all.any({"cores"});
+  const bool numbered =
+      core + 1 != words.end() && (core + 1)->front() >= '0' && (core + 1)->front() <= '9';
+  return numbered || all.any({"clocks", "temperatures"});
+}
+
 Field power_field(const Words& words, const std::string& key) {
   if (words.any({"limit", "cap", "tdp", "enforced", "max", "min", "default", "requested",
                  "management", "budget", "floor", "target", "maximum", "minimum"})) {
@@ -305,7 +371,7 @@ Field power_field(const Words& words, const std::string& key) {
                    "w",      "current",   "reading",       "gpu",         "average",  "avg",
                    "mean",   "instant",   "instantaneous", "consumption", "measure",  "nvml",
                    "nvidia", "smi",       "chip",          "input",       "measured", "dgpu",
-                   "asic",   "powerdraw", "value",         "graphics"})) {
+                   "asic",   "powerdraw", "value",         "graphics",    "ergon"})) {
       continue;
     }
     rail.push_back(w);
@@ -409,7 +475,7 @@ Field field_of(std::string_view header) {
       std::vector<std::string> rail;
       for (const auto& w : list) {
         if (!one_of(w, {"energy", "joules", "total", "gpu", "consumption", "counter", "consumed",
-                        "nvml", "j", "cumulative", "accumulated"})) {
+                        "nvml", "j", "cumulative", "accumulated", "ergon"})) {
           rail.push_back(w);
         }
       }
@@ -419,6 +485,8 @@ Field field_of(std::string_view header) {
     } else if (unit == "w" ||
                (unit.empty() && words.any({"power", "watt", "watts", "pwr", "powerdraw"}))) {
       field = power_field(words, key);
+    } else if (cores_of_a_processor(list)) {
+      field.fixed = false;
     } else if (unit == "hz" || (unit.empty() && words.any({"clock", "clocks", "freq", "frequency",
                                                            "clk", "mclk", "sclk"}))) {
       const bool memory = words.any({"mem", "memory", "mclk", "vram"});

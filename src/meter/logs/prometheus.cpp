@@ -63,6 +63,18 @@ std::optional<Sample> parse(std::string_view text) {
   return s;
 }
 
+// Prometheus stamps are whole milliseconds; those of OpenMetrics are seconds, with a fraction or
+// too few for a date in milliseconds.
+double unit_of_stamp(std::string_view text) {
+  constexpr double kLeastDate = 6e8;
+  constexpr double kLeastDateMs = 1e11;
+  const auto number = number_of(text);
+  if (!number) return 1e-3;
+  const bool seconds =
+      number->decimals >= 0 || (number->value > kLeastDate && number->value < kLeastDateMs);
+  return seconds ? 1 : 1e-3;
+}
+
 class Prometheus final : public Reader {
  public:
   bool begins(const Line& line) override {
@@ -112,7 +124,8 @@ class Prometheus final : public Reader {
     Row& row = row_of(gpu, line.number);
     if (!instance.empty()) row.mig = true;
     if (!sample->time.empty()) {
-      if (const auto stamp = number_time(sample->time, 1e-3)) row.time = stamp;
+      if (const auto stamp = number_time(sample->time, unit_of_stamp(sample->time)))
+        row.time = stamp;
     }
     const auto number = number_of(sample->value);
     const double value = number && std::isfinite(number->value)

@@ -247,6 +247,7 @@ void TableReader::Impl::cell(TableColumn& c, std::string_view text, std::uint64_
   bool good = number.has_value();
   if (number) {
     if (number->rest.empty()) {
+      c.bare = true;
       // A header with units and values with units may contradict each other: the value's own wins.
       value = c.field.unit ? apply(*c.field.unit, *number) : number->value;
     } else {

@@ -64,9 +64,38 @@ void infer(std::vector<TableColumn>& columns, const std::vector<std::string_view
   }
 }
 
+bool has_word(const std::string& header, std::string_view word) {
+  const std::string padded = "_" + key_of(header) + "_";
+  return padded.find("_" + std::string(word) + "_") != std::string::npos;
+}
+
+// A core beside columns of a CPU is the CPU's, unless nothing else in the table can be the GPU's:
+// its clock or temperature must not pass for the GPU's.
+void yield_to_gpus(std::vector<TableColumn>& columns, const TablePlan& plan) {
+  const auto any = [&](std::string_view word) {
+    return std::ranges::any_of(columns,
+                               [&](const TableColumn& c) { return has_word(c.header, word); });
+  };
+  const bool processor_alone = any("cpu") && !any("gpu");
+  for (const std::size_t i : plan.values) {
+    Field& f = columns[i].field;
+    if (!f.fixed || !has_word(columns[i].header, "core") || has_word(columns[i].header, "gpu"))
+      continue;
+    const bool of_a_gpu = std::ranges::any_of(plan.values, [&](std::size_t k) {
+      const Field& other = columns[k].field;
+      return other.fixed && other.name == f.name && has_word(columns[k].header, "gpu");
+    });
+    if (!of_a_gpu && !processor_alone) continue;
+    f.name = f.fallback != f.name ? f.fallback : key_of(columns[i].header);
+    f.fallback = f.name;
+    f.fixed = false;
+  }
+}
+
 // Of several columns for one canonical name the best takes it.
 void resolve_names(std::vector<TableColumn>& columns, const TablePlan& plan) {
   std::map<std::pair<std::string, int>, std::size_t> taken;
+  yield_to_gpus(columns, plan);
   for (const std::size_t i : plan.values) {
     const Field& f = columns[i].field;
     if (!f.fixed) continue;
@@ -302,16 +331,22 @@ void check_stated_units(const std::vector<TableColumn>& columns, std::uint64_t l
 
 bool cut_in_last_cell(const std::vector<TableColumn>& columns,
                       const std::vector<std::string_view>& cells, std::uint64_t rows) {
-  if (rows < 3 || cells.empty() || cells.size() > columns.size()) return false;
+  if (rows < 1 || cells.empty() || cells.size() > columns.size()) return false;
   const TableColumn& c = columns[cells.size() - 1];
   if (c.out == kNone || c.out_text) return false;
   const std::string_view cell = cells.back();
+  // What had a unit throughout has one in the last line, too; other forms take more rows to know.
+  if (c.with_unit && !c.bare && !cell.empty()) {
+    const auto united = number_of(cell);
+    if (united && united->rest.empty()) return true;
+  }
+  if (rows < 3) return false;
   if (cell.empty()) return !c.last.empty() && !c.last_missing;
   const auto number = number_of(cell);
   if (!number) return cell.front() == '[' && cell.back() != ']';
-  if (c.with_unit && !c.rest.empty() && number->rest != c.rest && !unit_of(number->rest))
+  if (c.with_unit && !c.rest.empty() && !number->rest.empty() && number->rest != c.rest &&
+      !unit_of(number->rest))
     return true;
-  if (c.with_unit && number->rest.empty()) return true;
   return c.decimals_low == c.decimals_high && number->decimals < c.decimals_low;
 }
 

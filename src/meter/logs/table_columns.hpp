@@ -24,6 +24,7 @@ struct TableColumn {
   std::string rest = {};             ///< unit text of the last value with one
   std::optional<Unit> rest_unit = std::nullopt;
   bool with_unit = false;  ///< some value had a unit
+  bool bare = false;       ///< some value had none
   int decimals_low = 99;   ///< digits after the point, over all values
   int decimals_high = -1;
 };

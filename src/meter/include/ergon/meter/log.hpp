@@ -14,7 +14,8 @@ namespace ergon::meter {
 
 /// Something wrong with a log. Kinds: truncated_line, column_count, not_a_row, not_a_number,
 /// repeated_header, banner, error_message, no_header, gap, duplicate_time, time_backwards,
-/// bad_time, unit_mismatch, unit_assumed, impossible_value, mig_repeats_parent.
+/// bad_time, unit_mismatch, unit_assumed, impossible_value, implausible, counter_reset,
+/// mig_repeats_parent.
 struct Defect {
   std::uint64_t line = 0;  ///< 1-based, in its file; 0: the file as a whole
   std::string kind;
