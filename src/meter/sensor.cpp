@@ -33,7 +33,7 @@ double resolution(const std::vector<Refresh>& all) {
 }
 
 bool never_renewed(const std::vector<Nanos>& time_ns, const std::vector<double>& power) {
-  constexpr std::size_t kFewest = 20;
+  constexpr std::size_t kFewestReadings = 20;
   constexpr Nanos kShortest = 5'000'000'000;
   double value = kMissing;
   std::size_t readings = 0;
@@ -48,7 +48,7 @@ bool never_renewed(const std::vector<Nanos>& time_ns, const std::vector<double>&
     if (power[i] != value) return false;
     last = time_ns[i];
   }
-  return readings >= kFewest && last - first >= kShortest;
+  return readings >= kFewestReadings && last - first >= kShortest;
 }
 
 }  // namespace
