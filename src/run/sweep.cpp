@@ -59,7 +59,10 @@ Status Sweep::apply_clock(gpu::Gpu& gpu, gpu::Domain domain, const std::optional
   }
   if (!taken) return {};
   taken = false;
-  return lease_->reset_clocks(gpu, domain);
+  auto given = lease_->reset_clocks(gpu, domain);
+  // What cannot be locked cannot have been: locking it will say so.
+  if (!given && given.error().code == Errc::kUnsupported) return {};
+  return given;
 }
 
 Status Sweep::apply(const Setting& setting) {

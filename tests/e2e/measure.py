@@ -44,6 +44,8 @@ class Measured:
 
     def holds_truth(self, gpu=0):
         """Whether the interval holds the true energy, and how wide and how far off it is."""
+        if not self.gpus or not self.truth or not self.truth["gpus"]:
+            return False, f"exit status {self.status}: {self.err.strip()[-300:]}"
         mine, true = self.gpus[gpu], self.truth["gpus"][gpu]["energy_j"]
         if mine["energy_j"] is None:
             return False, mine["why_unknown"]

@@ -84,6 +84,7 @@ def calls():
     check(f"nvidia-ml-py on {SIM}: memory clock lock", "not supported" if MODEL == "v100" else "done", memory,
           memory == ("not supported" if MODEL == "v100" else "done"))
     n.nvmlDeviceSetPersistenceMode(h, 1)
+    time.sleep(0.3)  # a machine that is younger than its sensor's period has no samples
     samples = n.nvmlDeviceGetSamples(h, n.NVML_TOTAL_POWER_SAMPLES, 0)
     near(f"nvidia-ml-py on {SIM}: last power sample, W", n.nvmlDeviceGetFieldValues(h, [186])[0].value.uiVal / 1000, samples[1][-1].sampleValue.uiVal / 1000, 3)
     n.nvmlShutdown()
