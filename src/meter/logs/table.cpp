@@ -63,7 +63,7 @@ struct TableReader::Impl {
       const char* f = text.data() + 20;
       if (h && m && s && *h < 24 && *m < 60 && *s <= 60 && digit(f[0]) && digit(f[1]) &&
           digit(f[2])) {
-        const Nanos ms = Nanos{f[0] - '0'} * 100 + (f[1] - '0') * 10 + (f[2] - '0');
+        const Nanos ms = Nanos{f[0] - '0'} * 100 + Nanos{f[1] - '0'} * 10 + (f[2] - '0');
         return Stamp{Stamp::Kind::kLocal,
                      date_ns + ((*h * Nanos{3600} + *m * Nanos{60} + *s) * 1000 + ms) * 1'000'000};
       }
