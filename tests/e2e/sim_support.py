@@ -53,7 +53,7 @@ class AmdSmi:
     """GPU 0 through the structures of the package amdsmi, on the simulated library."""
 
     def __init__(self, library, wrapper):
-        self.library, self.wrapper = library, wrapper
+        self.smi, self.wrapper = library, wrapper
         count = ctypes.c_uint32(1)
         sockets, processors = (ctypes.c_void_p * 1)(), (ctypes.c_void_p * 1)()
         self.must(library.amdsmi_init(ctypes.c_uint64(wrapper.AMDSMI_INIT_AMD_GPUS)))
@@ -68,21 +68,21 @@ class AmdSmi:
 
     def energy_j(self):
         count, unit, stamp = ctypes.c_uint64(), ctypes.c_float(), ctypes.c_uint64()
-        self.must(self.library.amdsmi_get_energy_count(self.gpu, ctypes.byref(count), ctypes.byref(unit), ctypes.byref(stamp)))
+        self.must(self.smi.amdsmi_get_energy_count(self.gpu, ctypes.byref(count), ctypes.byref(unit), ctypes.byref(stamp)))
         return count.value * unit.value * 1e-6, time.monotonic()
 
     def power_w(self):
         info = self.wrapper.struct_amdsmi_power_info_t()
-        self.must(self.library.amdsmi_get_power_info(self.gpu, ctypes.byref(info)))
+        self.must(self.smi.amdsmi_get_power_info(self.gpu, ctypes.byref(info)))
         return info.current_socket_power
 
     def clock_mhz(self):
         info = self.wrapper.struct_amdsmi_clk_info_t()
-        self.must(self.library.amdsmi_get_clock_info(self.gpu, self.wrapper.AMDSMI_CLK_TYPE_GFX, ctypes.byref(info)))
+        self.must(self.smi.amdsmi_get_clock_info(self.gpu, self.wrapper.AMDSMI_CLK_TYPE_GFX, ctypes.byref(info)))
         return info.clk
 
     def limit_mhz(self, mhz):
-        self.must(self.library.amdsmi_set_gpu_clk_limit(self.gpu, self.wrapper.AMDSMI_CLK_TYPE_GFX, self.wrapper.CLK_LIMIT_MAX,
+        self.must(self.smi.amdsmi_set_gpu_clk_limit(self.gpu, self.wrapper.AMDSMI_CLK_TYPE_GFX, self.wrapper.CLK_LIMIT_MAX,
                                                         ctypes.c_uint64(mhz)))
 
 
