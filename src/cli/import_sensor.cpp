@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "figures.hpp"
 #include "import_parts.hpp"
 #include "planning.hpp"
 
@@ -13,16 +14,6 @@ using meter::EnergyReading;
 using meter::SensorModel;
 using meter::Series;
 using meter::Window;
-
-Value estimate_value(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
-
-void set_estimate(Value& v, const std::string& key, const std::optional<Estimate>& e) {
-  v.set(key, estimate_value(e));
-  if (!e) return;
-  Value interval = Value::array();
-  interval.push(e->low).push(e->high);
-  v.set(key + "_ci95", std::move(interval));
-}
 
 // From the first to the last tick of the counter; without one from the first to the last reading.
 Window span_of(const Series& s) {
@@ -270,10 +261,9 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
       const auto& a = r.counter.energy_j;
       const auto& b = r.trapezoid.energy_j;
       energies.rows.push_back({s.gpu, to_seconds(w.start_ns).si(), to_seconds(w.end_ns).si(),
-                               estimate_value(r.energy_j),
-                               r.energy_j ? Value(r.energy_j->low) : Value(),
-                               r.energy_j ? Value(r.energy_j->high) : Value(), estimate_value(a),
-                               estimate_value(b), a && b ? Value(b->value / a->value) : Value()});
+                               or_null(r.energy_j), r.energy_j ? Value(r.energy_j->low) : Value(),
+                               r.energy_j ? Value(r.energy_j->high) : Value(), or_null(a),
+                               or_null(b), a && b ? Value(b->value / a->value) : Value()});
       if (reference) {
         const auto& supply = r.supply_energy_j;
         auto& row = energies.rows.back();

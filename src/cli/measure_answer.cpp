@@ -3,20 +3,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include "figures.hpp"
 #include "measure_parts.hpp"
 #include "planning.hpp"
 
 namespace ergon::cli {
 namespace {
-
-Value figure_or_null(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-
-void put_measured(Value& out, const std::string& key, const std::optional<Estimate>& estimate) {
-  out.set(key, estimate ? Value(estimate->value) : Value());
-  Value interval;
-  if (estimate) interval.push(estimate->low).push(estimate->high);
-  out.set(key + "_ci95", std::move(interval));
-}
 
 Value words_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
@@ -24,18 +16,18 @@ Value gpu_result_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
   Value out = Value::object();
   const auto& energy = result.energy;
   out.set("id", gpu.identity.id).set("uuid", gpu.identity.uuid);
-  put_measured(out, "energy_j", energy.energy_j);
+  set_estimate(out, "energy_j", energy.energy_j);
   out.set("why_unknown", words_or_null(energy.energy_j ? "" : energy.why_unknown));
   out.set("window_needed_s", energy.window_needed ? Value(energy.window_needed->si()) : Value());
-  put_measured(out, "energy_counter_j", energy.counter.energy_j);
+  set_estimate(out, "energy_counter_j", energy.counter.energy_j);
   out.set("counter_refused", words_or_null(energy.counter.refused));
-  put_measured(out, "energy_trapezoid_j", energy.trapezoid.energy_j);
+  set_estimate(out, "energy_trapezoid_j", energy.trapezoid.energy_j);
   out.set("trapezoid_refused", words_or_null(energy.trapezoid.refused));
   out.set("chosen", words_or_null(energy.chosen));
   out.set("coverage", energy.energy_j ? Value(energy.coverage) : Value());
-  out.set("disagreement", figure_or_null(energy.disagreement));
+  out.set("disagreement", or_null(energy.disagreement));
   out.set("contradict", energy.contradict);
-  put_measured(out, "above_idle_j", result.above_idle_j);
+  set_estimate(out, "above_idle_j", result.above_idle_j);
   if (!gpu.identity.simulated) {
     Value supply;
     if (energy.supply_energy_j)
@@ -54,18 +46,18 @@ Value gpu_result_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
     for (const auto& note : estimate->notes) notes.push(note);
   }
   out.set("notes", std::move(notes));
-  out.set("power_w", figure_or_null(result.power_w))
-      .set("clock_hz", figure_or_null(result.clock_hz))
-      .set("clock_min_hz", figure_or_null(result.clock_least_hz))
-      .set("clock_max_hz", figure_or_null(result.clock_most_hz))
-      .set("memory_clock_hz", figure_or_null(result.memory_clock_hz));
+  out.set("power_w", or_null(result.power_w))
+      .set("clock_hz", or_null(result.clock_hz))
+      .set("clock_min_hz", or_null(result.clock_least_hz))
+      .set("clock_max_hz", or_null(result.clock_most_hz))
+      .set("memory_clock_hz", or_null(result.memory_clock_hz));
   out.set("throttled", result.throttled_share ? Value(*result.throttled_share > 0) : Value())
-      .set("throttled_share", figure_or_null(result.throttled_share))
+      .set("throttled_share", or_null(result.throttled_share))
       .set("throttle_reasons",
            result.throttled_share ? Value(gpu::Throttle{result.throttle_bits}.names()) : Value());
-  out.set("temperature_c", figure_or_null(result.temperature_c))
-      .set("temperature_max_c", figure_or_null(result.temperature_most_c))
-      .set("utilization", figure_or_null(result.utilization));
+  out.set("temperature_c", or_null(result.temperature_c))
+      .set("temperature_max_c", or_null(result.temperature_most_c))
+      .set("utilization", or_null(result.utilization));
   out.set("shares_sensor", gpu.repeats_sensor || !gpu.identity.mig_parent_uuid.empty());
   return out;
 }
@@ -75,7 +67,7 @@ Value region_value(const run::RegionResult& region) {
   out.set("name", region.name)
       .set("count", std::uint64_t{region.count})
       .set("time_s", region.time.si());
-  put_measured(out, "energy_j", region.energy_j);
+  set_estimate(out, "energy_j", region.energy_j);
   out.set("why_unknown", words_or_null(region.why_unknown))
       .set("window_needed_s",
            region.window_needed && !region.energy_j ? Value(region.window_needed->si()) : Value())
@@ -108,11 +100,11 @@ Value measured_run_value(const Measurement& m, const MeasuredRun& run) {
     gpus.push(gpu_result_value(m.gpus[g], run.gpus[g]));
   out.set("gpus", std::move(gpus));
   Value total = Value::object();
-  put_measured(total, "energy_j", run.total_j);
-  put_measured(total, "above_idle_j", run.above_idle_j);
+  set_estimate(total, "energy_j", run.total_j);
+  set_estimate(total, "above_idle_j", run.above_idle_j);
   out.set("total", std::move(total));
   out.set("cpu", Value::object()
-                     .set("energy_j", figure_or_null(run.cpu_j))
+                     .set("energy_j", or_null(run.cpu_j))
                      .set("why_unknown", words_or_null(run.cpu_j ? "" : m.cpu_why_unknown)));
   const auto& ending = run.record.ending;
   out.set("exit_status", ending ? Value(ending->status) : Value());
@@ -334,7 +326,7 @@ Answer measure_answer(const Measurement& m) {
         .set("simulated", gpu.identity.simulated)
         .set("sensor_owner", gpu.identity.sensor_owner())
         .set("sensor", sensor_value(gpu));
-    put_measured(one, "idle_power_w", gpu.idle_power_w);
+    set_estimate(one, "idle_power_w", gpu.idle_power_w);
     one.set("failure", gpu.failure ? Value(gpu.failure->message) : Value());
     gpus.push(std::move(one));
   }
@@ -343,10 +335,10 @@ Answer measure_answer(const Measurement& m) {
   for (const auto& run : m.runs) runs.push(measured_run_value(m, run));
   answer.data.set("runs", std::move(runs));
   Value mean = Value::object();
-  put_measured(mean, "time_s", mean_time(m));
+  set_estimate(mean, "time_s", mean_time(m));
   if (m.runs.size() < 2) mean.set("time_s_ci95", Value());  // one time has no spread
-  put_measured(mean, "energy_j", mean_energy(m));
-  put_measured(mean, "above_idle_j", mean_above_idle(m));
+  set_estimate(mean, "energy_j", mean_energy(m));
+  set_estimate(mean, "above_idle_j", mean_above_idle(m));
   answer.data.set("mean", std::move(mean));
   const auto regions = regions_over_runs(m);
   Value list = Value::array();

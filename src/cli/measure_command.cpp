@@ -13,9 +13,6 @@ namespace ergon::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// Boards of the simulator have a gain within 0.3 % of 1 (src/sim/README.md); no maker of real
-// boards states one, so that theirs is left out of the interval (docs/explain/measure.md).
-constexpr double kSimulatedGain95 = 0.003;
 constexpr Nanos kSettle = 500'000'000;       ///< after the last run, before its idle power is read
 constexpr Nanos kCpuWraps = 20'000'000'000;  ///< RAPL wraps after a minute at the least
 
@@ -322,7 +319,7 @@ class Measurer {
       if (const auto scope = gpus[g]->energy_scope()) one.counter_scope = *scope;
       one.series = std::move(readings.series[g]);
       one.failure = readings.failures[g];
-      one.gain95 = one.identity.simulated ? kSimulatedGain95 : 0;
+      one.gain95 = run::stated_gain95(one.identity);
       one.sensor = run::sensor_of(one.series, one.identity, one.source);
       one.idle_power_w = run::idle_power(one.series, one.sensor, m.idle, one.gain95);
       one.repeats_sensor = !owners.insert(one.identity.sensor_owner()).second;

@@ -4,18 +4,13 @@
 #include <limits>
 #include <map>
 
+#include "figures.hpp"
 #include "planning.hpp"
 #include "sweep_parts.hpp"
 
 namespace ergon::cli {
 namespace {
 
-Value sweep_number(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
-Value estimated(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
-Value interval_value(const std::optional<Estimate>& e) {
-  if (!e) return {};
-  return Value::array().push(e->low).push(e->high);
-}
 Value asked_value(const std::optional<Hertz>& clock) {
   return clock ? Value(clock->si()) : Value();
 }
@@ -104,15 +99,15 @@ Value sweep_row_value(const SweepRow& row, std::size_t index) {
                         .set("clock_hz", asked_value(row.setting.core))
                         .set("memory_clock_hz", asked_value(row.setting.memory))
                         .set("power_limit_w", asked_value(row.setting.limit)))
-      .set("clock_hz", sweep_number(row.clock_hz))
-      .set("memory_clock_hz", sweep_number(row.memory_clock_hz))
-      .set("time_s", estimated(row.time_s))
+      .set("clock_hz", or_null(row.clock_hz))
+      .set("memory_clock_hz", or_null(row.memory_clock_hz))
+      .set("time_s", or_null(row.time_s))
       // One time has no spread.
-      .set("time_s_ci95", row.runs < 2 ? Value() : interval_value(row.time_s))
-      .set("energy_j", estimated(row.energy_j))
-      .set("energy_j_ci95", interval_value(row.energy_j))
+      .set("time_s_ci95", row.runs < 2 ? Value() : interval_or_null(row.time_s))
+      .set("energy_j", or_null(row.energy_j))
+      .set("energy_j_ci95", interval_or_null(row.energy_j))
       .set("power_w", std::move(power))
-      .set("temperature_c", sweep_number(row.temperature_c))
+      .set("temperature_c", or_null(row.temperature_c))
       .set("runs", row.runs)
       .set("warm_ups", row.warm_ups)
       .set("state", row.state)
@@ -140,7 +135,7 @@ Table points_table(const std::vector<SweepRow>& rows) {
     const bool known = row.energy_j && row.time_s;
     table.rows.push_back(
         {run::to_string(row.setting), in_megahertz(row.clock_hz), in_megahertz(row.memory_clock_hz),
-         estimated(row.time_s), estimated(row.energy_j),
+         or_null(row.time_s), or_null(row.energy_j),
          row.energy_j ? Value((row.energy_j->high - row.energy_j->low) / 2) : Value(),
          known ? Value(row.energy_j->value / row.time_s->value) : Value(),
          row.valid ? "yes" : "no: " + row.reason});
@@ -228,9 +223,9 @@ Answer sweep_answer(const SweepAnswer& sweep) {
   for (const SweepBaseline& baseline : baselines) {
     bases.push(Value::object()
                    .set("parameters", parameters_value(baseline.parameters))
-                   .set("time_s", sweep_number(baseline.time_s))
-                   .set("energy_j", sweep_number(baseline.energy_j))
-                   .set("spread", sweep_number(baseline.spread))
+                   .set("time_s", or_null(baseline.time_s))
+                   .set("energy_j", or_null(baseline.energy_j))
+                   .set("spread", or_null(baseline.spread))
                    .set("count", std::uint64_t{baseline.count}));
   }
   Value best = Value::array();

@@ -308,9 +308,9 @@ class Session {
     context_.origin_share(answer_.simulated ? "simulated" : "measured", 1);
     if (!answer_.file.empty() && !file_)
       ERGON_TRY_STATUS(context_.write_artefact(sweep_csv(answer_.rows)));
-    for (const auto& path : context_.export_paths("csv"))
-      ERGON_TRY_STATUS(context_.write_export(path, sweep_csv(answer_.rows)));
-    return context_.emit(sweep_answer(answer_));
+    Answer answer = sweep_answer(answer_);
+    answer.csv = sweep_csv(answer_.rows);
+    return context_.emit(answer);
   }
 
   // What the sweep would take: from --run-time, or from one run that changes nothing.
@@ -548,7 +548,6 @@ const Command& sweep_command() {
                    {"ergon sweep --gpu sim:a100 --sm all --dry-run --run-time 5s -- ./train",
                     "what a sweep of the simulated GPU would take"}},
       .artefact = "the run file (SQLite), or CSV for a name that ends in .csv",
-      .exports = {"csv"},
       .uses_gpu = true,
       .wraps_program = true,
       .run = sweep_run,

@@ -88,11 +88,14 @@ Result<Watts> SmiGpu::power(Scope scope, PowerKind kind) {
 
 Result<PowerSource> SmiGpu::power_source() {
   // The averaging of either figure is not documented.
-  if (power(Scope::kGpu, PowerKind::kInstant))
+  const auto asked = [this](PowerKind kind) {
+    return insist([&] { return power(Scope::kGpu, kind); });
+  };
+  if (asked(PowerKind::kInstant))
     return PowerSource{Scope::kGpu, PowerKind::kInstant, {}, "current socket power"};
-  if (power(Scope::kGpu, PowerKind::kAverage))
+  if (asked(PowerKind::kAverage))
     return PowerSource{Scope::kGpu, PowerKind::kAverage, {}, "average socket power"};
-  ERGON_TRY_STATUS(power(Scope::kGpu, PowerKind::kUsage).map([](Watts) {}));
+  ERGON_TRY_STATUS(asked(PowerKind::kUsage).map([](Watts) {}));
   return PowerSource{Scope::kGpu, PowerKind::kUsage, {}, "socket power"};
 }
 

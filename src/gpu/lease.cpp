@@ -12,8 +12,8 @@
 #include <cmath>
 #include <set>
 
+#include "ergon/gpu/process.hpp"
 #include "lease_file.hpp"
-#include "process.hpp"
 #include "watchdog.hpp"
 
 namespace ergon::gpu {

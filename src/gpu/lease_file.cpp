@@ -13,9 +13,9 @@
 #include <system_error>
 #include <thread>
 
+#include "ergon/gpu/process.hpp"
 #include "ergon/io.hpp"
 #include "place.hpp"
-#include "process.hpp"
 
 namespace ergon::gpu {
 namespace fs = std::filesystem;

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ergon/gpu/process.hpp"
 #include "fake_gpu_test.hpp"
 #include "lease_file.hpp"
-#include "process.hpp"
 
 namespace ergon::gpu {
 namespace {

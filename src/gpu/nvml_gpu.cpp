@@ -95,7 +95,9 @@ void NvmlGpu::choose_sources() {
     maximum_limit_w_ = high * 1e-3;
   }
   energy_by_field_ =
-      field(abi::Field::kTotalEnergy, abi::PowerScope::kGpu, "the energy counter").has_value();
+      insist([&] {
+        return field(abi::Field::kTotalEnergy, abi::PowerScope::kGpu, "the energy counter");
+      }).has_value();
   const std::optional<Seconds> whole_second(Seconds(1));
   const std::optional<Seconds> no_average(Seconds(0));
   const std::array sources = {
@@ -112,12 +114,15 @@ void NvmlGpu::choose_sources() {
                   "power of the whole module, averaged over one second by the driver (field 185)"},
   };
   // Where the GPU's own power is refused but the module's is not, the counter is the module's too.
-  const bool own_field = power(Scope::kGpu, PowerKind::kInstant).has_value() ||
-                         power(Scope::kGpu, PowerKind::kAverage).has_value();
-  if (!own_field && power(Scope::kModule, PowerKind::kInstant)) energy_scope_ = Scope::kModule;
+  const auto asked = [this](Scope scope, PowerKind kind) {
+    return insist([&] { return power(scope, kind); });
+  };
+  const bool own_field = asked(Scope::kGpu, PowerKind::kInstant).has_value() ||
+                         asked(Scope::kGpu, PowerKind::kAverage).has_value();
+  if (!own_field && asked(Scope::kModule, PowerKind::kInstant)) energy_scope_ = Scope::kModule;
   for (const PowerSource& source : sources) {
     if (energy_scope_ == Scope::kModule && source.kind == PowerKind::kUsage) continue;
-    const auto watts = power(source.scope, source.kind);
+    const auto watts = asked(source.scope, source.kind);
     if (watts) {
       power_source_ = source;
       return;

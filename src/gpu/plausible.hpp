@@ -1,8 +1,10 @@
 // Answers that cannot be true, although the driver called them a success.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "ergon/base.hpp"
 
@@ -26,6 +28,19 @@ inline tl::unexpected<Error> implausible(const std::string& gpu, const std::stri
       "GPU " + gpu + ": the driver answers " + value + " for " + what + " and calls it a success",
       "such a value cannot be true and is not used; a newer driver, or the 64-bit library, "
       "may answer rightly");
+}
+
+/// Asks again, within 300 ms, while the driver answers nonsense: what a board can measure is found
+/// out once, and one bad answer must not decide it.
+template <class Read>
+auto insist(Read read) {
+  constexpr int kTries = 7;
+  auto answer = read();
+  for (int i = 1; i < kTries && !answer && answer.error().code == Errc::kDevice; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    answer = read();
+  }
+  return answer;
 }
 
 }  // namespace ergon::gpu

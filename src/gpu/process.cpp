@@ -1,5 +1,5 @@
 // Processes by pid and start time.
-#include "process.hpp"
+#include "ergon/gpu/process.hpp"
 
 #include <charconv>
 #include <sstream>

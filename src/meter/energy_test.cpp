@@ -24,10 +24,6 @@ struct Tally {
     errors.push_back(std::abs(e->value - truth) / truth);
   }
   [[nodiscard]] double share() const { return static_cast<double>(held) / all; }
-  static double median(std::vector<double> v) {
-    std::ranges::sort(v);
-    return v.empty() ? 1 : v[v.size() / 2];
-  }
   static double worst(const std::vector<double>& v) {
     return v.empty() ? 1 : *std::ranges::max_element(v);
   }
@@ -69,16 +65,16 @@ TEST(Energy, PhasesOfTwoSecondsAreTrueWithinOnePercent) {
       }
     }
     EXPECT_GE(both.share(), 0.93) << board.name;
-    EXPECT_LE(Tally::median(both.widths), 0.01) << board.name;
+    EXPECT_LE(median_of(both.widths), 0.01) << board.name;
     EXPECT_LE(Tally::worst(both.errors), 0.01) << board.name;
     EXPECT_GE(trapezoid.share(), 0.93) << board.name;
-    EXPECT_LE(Tally::median(trapezoid.widths), 0.04) << board.name;
+    EXPECT_LE(median_of(trapezoid.widths), 0.04) << board.name;
     RecordProperty(std::string(board.name) + "_share", std::to_string(both.share()));
     std::printf(
         "%s: combined holds %.3f, half-width %.4f, worst error %.4f; trapezoid holds %.3f, "
         "half-width %.4f, worst %.4f\n",
-        board.name, both.share(), Tally::median(both.widths), Tally::worst(both.errors),
-        trapezoid.share(), Tally::median(trapezoid.widths), Tally::worst(trapezoid.errors));
+        board.name, both.share(), median_of(both.widths), Tally::worst(both.errors),
+        trapezoid.share(), median_of(trapezoid.widths), Tally::worst(trapezoid.errors));
   }
 }
 
@@ -104,11 +100,11 @@ TEST(Energy, ALoadThatChangesAllTheTimeIsHeldToo) {
     std::printf(
         "%s: combined holds %.3f, half-width %.4f, worst error %.4f; trapezoid holds %.3f, "
         "half-width %.4f, worst %.4f\n",
-        board.name, both.share(), Tally::median(both.widths), Tally::worst(both.errors),
-        trapezoid.share(), Tally::median(trapezoid.widths), Tally::worst(trapezoid.errors));
+        board.name, both.share(), median_of(both.widths), Tally::worst(both.errors),
+        trapezoid.share(), median_of(trapezoid.widths), Tally::worst(trapezoid.errors));
     EXPECT_GE(both.share(), 0.93) << board.name;
     EXPECT_GE(trapezoid.share(), 0.93) << board.name;
-    EXPECT_LE(Tally::median(both.widths), 0.015) << board.name;
+    EXPECT_LE(median_of(both.widths), 0.015) << board.name;
   }
 }
 

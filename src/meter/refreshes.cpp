@@ -38,15 +38,6 @@ double single_period(const std::vector<double>& steps) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  const double upper = *middle;
-  if (values.size() % 2 == 1) return upper;
-  return (upper + *std::max_element(values.begin(), middle)) / 2;
-}
-
 std::vector<Refresh> refreshes(const std::vector<Nanos>& time_ns,
                                const std::vector<double>& column) {
   ERGON_CHECK(column.empty() || column.size() == time_ns.size(),

@@ -18,7 +18,4 @@ struct Renewal {
 std::vector<Renewal> place(const std::vector<Refresh>& refreshes, double period_ns,
                            Nanos origin_ns);
 
-/// The median of `values`, which it reorders; 0 for none.
-double median_of(std::vector<double> values);
-
 }  // namespace ergon::meter

@@ -110,6 +110,7 @@ std::string metric_name(std::string path) {
 }  // namespace
 
 std::string to_csv(const Answer& answer, const Envelope& envelope) {
+  if (!answer.csv.empty()) return answer.csv;
   std::string out;
   if (answer.tables.empty()) {
     const Value whole = document(answer, envelope);

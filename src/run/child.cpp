@@ -15,10 +15,10 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <utility>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
+#include "ergon/gpu/process.hpp"
 
 namespace ergon::run {
 namespace {
@@ -71,31 +71,6 @@ std::vector<std::string> candidates(const Program& program) {
   // The report is best effort: without it the parent sees exit status 127.
   [[maybe_unused]] const auto written = ::write(report, &worst, sizeof worst);
   ::_exit(worst == ENOENT ? 127 : 126);
-}
-
-std::string start_time_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  // The name in parentheses may hold anything; field 22 is counted from behind it.
-  const auto close = line.rfind(')');
-  if (close == std::string::npos) return {};
-  std::size_t at = close + 2;
-  for (int field = 3; field < 22 && at != std::string::npos; ++field) {
-    const auto next = line.find(' ', at);
-    at = next == std::string::npos ? next : next + 1;
-  }
-  if (at == std::string::npos) return {};
-  return line.substr(at, line.find(' ', at) - at);
-}
-
-bool is_zombie(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const auto close = line.rfind(')');
-  return close == std::string::npos || line.substr(close + 2, 1) == "Z" ||
-         line.substr(close + 2, 1) == "X";
 }
 
 // Sleeps until a descriptor is readable, at most `most_ns`.
@@ -167,7 +142,7 @@ Result<Child> Child::start(const Program& program, const sigset_t& mask) {
                 reason == ENOEXEC ? "a script needs a first line such as #!/bin/sh"
                                   : "is it a program, and may this user run it?");
   }
-  return Child(pid, program.own_group, monotonic_clock());
+  return Child(pid, program.own_group, gpu::monotonic_now());
 }
 
 std::optional<Ending> Child::poll() {
@@ -180,7 +155,7 @@ std::optional<Ending> Child::poll() {
   } while (got < 0 && errno == EINTR);
   if (got == 0) return std::nullopt;
   Ending ending;
-  ending.at_ns = monotonic_clock();
+  ending.at_ns = gpu::monotonic_now();
   if (got == pid_) {
     ending.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     ending.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -202,25 +177,25 @@ void Child::send(int signal) const {
 
 Result<Watched> Watched::open(int pid) {
   const int descriptor = open_pidfd(pid);
-  const std::string identity = start_time_of(pid);
-  if (pid <= 0 || identity.empty() || is_zombie(pid)) {
+  const std::uint64_t ticks = gpu::start_ticks(pid);
+  if (ticks == 0) {
     if (descriptor >= 0) ::close(descriptor);
     return fail(Errc::kNotFound, "there is no process " + std::to_string(pid),
                 "ps -e lists the processes that run");
   }
-  return Watched(pid, descriptor, identity);
+  return Watched(pid, descriptor, ticks);
 }
 
 Watched::Watched(Watched&& other) noexcept
     : pid_(other.pid_),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      identity_(std::move(other.identity_)) {}
+      start_ticks_(other.start_ticks_) {}
 
 Watched::~Watched() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool Watched::ended() const { return start_time_of(pid_) != identity_ || is_zombie(pid_); }
+bool Watched::ended() const { return !gpu::is_alive(pid_, start_ticks_); }
 
 Signals::Signals() {
   sigset_t held;
@@ -252,10 +227,10 @@ Ending wait_for(Child& child, Signals* signals, Nanos every_ns,
   const Nanos most = child.descriptor() < 0 ? std::min(every_ns, kWithoutDescriptor) : every_ns;
   std::optional<Nanos> told;
   bool killed = false;
-  Nanos next = monotonic_clock() + every_ns;
+  Nanos next = gpu::monotonic_now() + every_ns;
   for (;;) {
     if (auto ending = child.poll()) return *ending;
-    const Nanos now = monotonic_clock();
+    const Nanos now = gpu::monotonic_now();
     if (now >= next) {
       next = now + every_ns;
       if (!meanwhile() && !told) {
@@ -279,9 +254,9 @@ Ending wait_for(Child& child, Signals* signals, Nanos every_ns,
 
 std::optional<Signals::Caught> wait_until(Nanos until_ns, const Watched* watched, Signals* signals,
                                           Nanos every_ns, const std::function<void()>& meanwhile) {
-  Nanos next = monotonic_clock() + every_ns;
+  Nanos next = gpu::monotonic_now() + every_ns;
   for (;;) {
-    const Nanos now = monotonic_clock();
+    const Nanos now = gpu::monotonic_now();
     if (now >= until_ns || (watched != nullptr && watched->ended())) return std::nullopt;
     if (now >= next) {
       next = now + every_ns;

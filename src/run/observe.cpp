@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
 #include "ergon/run/measure.hpp"
 
 namespace ergon::run {
@@ -31,10 +31,10 @@ struct Observation::Impl {
   bool wait_for_ticks(std::uint64_t ticks) {
     if (sensors.empty()) return false;
     const Nanos limit = options.align_limit_ns * static_cast<Nanos>(ticks);
-    const Nanos now = monotonic_clock();
+    const Nanos now = gpu::monotonic_now();
     sampler->read_finely(now + limit + kEdge);
     const bool seen = sampler->wait_for_ticks(ticks, now + limit, options.keep_going);
-    sampler->read_finely(monotonic_clock() + kEdge);
+    sampler->read_finely(gpu::monotonic_now() + kEdge);
     return seen;
   }
   // Whether the next window starts just after a tick.
@@ -77,7 +77,7 @@ Result<RunRecord> Observation::run(const Program& program, Signals* signals) {
   record.aligned = impl_->align_start();
   sigset_t none;
   sigemptyset(&none);
-  record.window.start_ns = monotonic_clock();
+  record.window.start_ns = gpu::monotonic_now();
   ERGON_TRY(Child child, Child::start(program, signals == nullptr ? none : signals->before()));
   const Ending ending = wait_for(child, signals, kMarksEvery, [this] { return impl_->look(); });
   record.ending = ending;
@@ -90,7 +90,7 @@ Result<RunRecord> Observation::run(const Program& program, Signals* signals) {
 RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* signals) {
   RunRecord record;
   record.aligned = impl_->align_start();
-  record.window.start_ns = monotonic_clock();
+  record.window.start_ns = gpu::monotonic_now();
   constexpr Nanos kForEver = INT64_MAX;
   const Nanos until = length_ns > 0 ? record.window.start_ns + length_ns : kForEver;
   Nanos next = record.window.start_ns;
@@ -103,7 +103,7 @@ RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* s
     if ((watched != nullptr && watched->ended()) || !impl_->look()) break;
     next = step;
   }
-  record.window.end_ns = monotonic_clock();
+  record.window.end_ns = gpu::monotonic_now();
   if (impl_->options.regions != nullptr)
     record.marks = impl_->options.regions->take(record.window.end_ns);
   impl_->align_end();

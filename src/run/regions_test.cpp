@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
 #include "ergon/run.hpp"
 
 namespace ergon::run {
@@ -81,7 +81,7 @@ TEST(Regions, NestAndRepeatAndAreCutByDeath) {
   const Folder folder;
   auto ring = RegionRing::create(folder.path());
   ASSERT_TRUE(ring.has_value());
-  const Nanos before = monotonic_clock();
+  const Nanos before = gpu::monotonic_now();
   EXPECT_EQ(in_child(ring->path(),
                      [](const Library& l) {
                        const auto outer = l.begin("outer");
@@ -92,7 +92,7 @@ TEST(Regions, NestAndRepeatAndAreCutByDeath) {
                        return 0;
                      }),
             128 + SIGKILL);
-  const Nanos after = monotonic_clock();
+  const Nanos after = gpu::monotonic_now();
   const auto marks = ring->take(after);
   ASSERT_EQ(marks.regions.size(), 3U);
   EXPECT_EQ(marks.regions[0].name, "outer");
@@ -118,7 +118,7 @@ TEST(Regions, AFullRingLosesMarksAndSaysSo) {
                        return 0;
                      }),
             0);
-  const auto marks = ring->take(monotonic_clock());
+  const auto marks = ring->take(gpu::monotonic_now());
   ASSERT_EQ(marks.regions.size(), 1U);
   EXPECT_EQ(marks.regions[0].spans.size(), 16384U);
   EXPECT_EQ(marks.lost, 20000U - 16384U);
@@ -129,7 +129,7 @@ TEST(Regions, AFullRingLosesMarksAndSaysSo) {
                        return 0;
                      }),
             0);
-  EXPECT_EQ(ring->take(monotonic_clock()).regions.size(), 1U);
+  EXPECT_EQ(ring->take(gpu::monotonic_now()).regions.size(), 1U);
 }
 
 TEST(Regions, ManyThreadsAndProcessesShareOneRing) {
@@ -160,7 +160,7 @@ TEST(Regions, ManyThreadsAndProcessesShareOneRing) {
             0);
   reader.request_stop();
   reader.join();
-  const auto marks = ring->take(monotonic_clock());
+  const auto marks = ring->take(gpu::monotonic_now());
   ASSERT_EQ(marks.regions.size(), 1U);
   EXPECT_EQ(marks.regions[0].spans.size(), 2U * 3U * 2000U);
   EXPECT_EQ(marks.lost + marks.unmatched, 0U);
@@ -226,7 +226,7 @@ TEST(Regions, OfNvtxComeThroughTheInjection) {
     return 0;
   });
   EXPECT_EQ(status, 0);
-  const auto marks = ring->take(monotonic_clock());
+  const auto marks = ring->take(gpu::monotonic_now());
   ASSERT_EQ(marks.regions.size(), 3U);
   EXPECT_EQ(marks.regions[0].name, "outer");
   EXPECT_EQ(marks.regions[1].name, "lib: in a domain");

@@ -103,6 +103,8 @@ meter::SensorModel sensor_of(const meter::Series& series, const gpu::Identity& i
   return model;
 }
 
+double stated_gain95(const gpu::Identity& gpu) { return gpu.simulated ? 0.003 : 0; }
+
 GpuResult result_of(const meter::Series& series, const meter::SensorModel& sensor,
                     meter::Window window, const std::optional<Estimate>& idle_power_w,
                     double gain95) {

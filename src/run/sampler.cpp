@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
 
 namespace ergon::run {
 namespace {
@@ -142,11 +142,11 @@ struct Sampler::Impl {
   void run(const std::stop_token& stop, Poller& poller) {
     std::uint64_t readings = 0;
     std::uint64_t late = 0;
-    Nanos next = monotonic_clock();
+    Nanos next = gpu::monotonic_now();
     while (!stop.stop_requested()) {
       if (!poller.poll()) break;
       ++readings;
-      const Nanos now = monotonic_clock();
+      const Nanos now = gpu::monotonic_now();
       Nanos interval = options.interval_ns;
       if (now < fine_until_ns.load(std::memory_order_relaxed)) {
         const Nanos until_due = poller.tick_due_ns() - now;
@@ -177,7 +177,7 @@ Sampler::Sampler(std::span<gpu::Gpu* const> gpus, const SamplerOptions& options)
 Sampler::~Sampler() = default;
 
 void Sampler::start() {
-  impl_->started_ns = monotonic_clock();
+  impl_->started_ns = gpu::monotonic_now();
   for (auto& poller : impl_->pollers) {
     impl_->threads.emplace_back([impl = impl_.get(), p = poller.get()](
                                     const std::stop_token& stop) { impl->run(stop, *p); });
@@ -199,7 +199,7 @@ bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
     for (std::size_t i = 0; i < impl_->pollers.size(); ++i)
       all = all && impl_->pollers[i]->ticks() >= before[i] + ticks;
     if (all) return true;
-    const Nanos now = monotonic_clock();
+    const Nanos now = gpu::monotonic_now();
     if (now >= until_ns) return false;
     sleep_until(std::min(until_ns, now + kStep));
   }
@@ -209,15 +209,15 @@ bool Sampler::wait_for_ticks(std::uint64_t ticks, Nanos until_ns,
 void Sampler::wait_for_lag(const std::function<bool()>& keep_waiting) {
   Nanos lag = 0;
   for (const auto& poller : impl_->pollers) lag = std::max(lag, poller->lag_ns());
-  const Nanos until = monotonic_clock() + lag;
+  const Nanos until = gpu::monotonic_now() + lag;
   constexpr Nanos kLagStep = 50'000'000;
-  for (Nanos now = monotonic_clock(); now < until && keep_waiting(); now = monotonic_clock())
+  for (Nanos now = gpu::monotonic_now(); now < until && keep_waiting(); now = gpu::monotonic_now())
     sleep_until(std::min(until, now + kLagStep));
 }
 
 std::vector<meter::Series> Sampler::stop() {
   impl_->end();
-  impl_->cost.wall_time = to_seconds(monotonic_clock() - impl_->started_ns);
+  impl_->cost.wall_time = to_seconds(gpu::monotonic_now() - impl_->started_ns);
   std::vector<meter::Series> all;
   for (auto& poller : impl_->pollers) all.push_back(poller->take());
   return all;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
 #include "fake_gpu_test.hpp"
 
 namespace ergon::run {
@@ -56,8 +56,9 @@ TEST(Sampler, ReadsUntilItIsStopped) {
   Sampler sampler(gpus, {.interval_ns = 1'000'000});
   sampler.start();
   // Time stands still: the counters never move.
-  EXPECT_FALSE(sampler.wait_for_ticks(1, monotonic_clock() + 30'000'000, [] { return true; }));
-  EXPECT_FALSE(sampler.wait_for_ticks(1, monotonic_clock() + 60'000'000'000, [] { return false; }));
+  EXPECT_FALSE(sampler.wait_for_ticks(1, gpu::monotonic_now() + 30'000'000, [] { return true; }));
+  EXPECT_FALSE(
+      sampler.wait_for_ticks(1, gpu::monotonic_now() + 60'000'000'000, [] { return false; }));
   const auto series = sampler.stop();
   ASSERT_EQ(series.size(), 2U);
   EXPECT_GT(series[0].size(), 5U);

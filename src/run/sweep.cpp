@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clock.hpp"
+#include "ergon/gpu/machine.hpp"
 
 namespace ergon::run {
 namespace {
 
-// Boards of the simulator have a gain within 0.3 % of 1 (src/sim/README.md); makers of real boards
-// state none.
-constexpr double kSimulatedGain = 0.003;
 constexpr Nanos kGlance = 20'000'000;
 
 std::optional<double> mean(const std::vector<std::optional<double>>& values) {
@@ -91,9 +88,9 @@ Status Sweep::apply(const Setting& setting) {
         ERGON_TRY_STATUS(lease_->set_power_limit(*gpus_[i], Watts(*before->power_limit_w)));
     }
   }
-  const Nanos until = monotonic_clock() + options_.settle_ns;
-  while (monotonic_clock() < until && options_.keep_going())
-    wait_until(std::min(until, monotonic_clock() + kGlance), nullptr, nullptr, kGlance, [] {});
+  const Nanos until = gpu::monotonic_now() + options_.settle_ns;
+  while (gpu::monotonic_now() < until && options_.keep_going())
+    wait_until(std::min(until, gpu::monotonic_now() + kGlance), nullptr, nullptr, kGlance, [] {});
   return {};
 }
 
@@ -165,7 +162,7 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
     for (std::size_t g = 0; g < gpus; ++g) {
       GpuResult& result = point.results[r][g];
       result = result_of(readings.series[g], point.sensors[g], window, std::nullopt,
-                         gpus_[g]->identity().simulated ? kSimulatedGain : 0);
+                         stated_gain95(gpus_[g]->identity()));
       const PointEvidence evidence = evidence_of(readings.series[g], result, window);
       for (auto& objection : objections(setting, evidence, options_.requirements)) {
         std::string reason =

@@ -38,9 +38,7 @@ std::vector<double> inside(const meter::Series& series, const std::vector<double
 
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return median_of(std::move(values));
 }
 
 double tolerance(double asked, const Requirements& requirements) {

@@ -10,22 +10,6 @@
 namespace ergon::run {
 namespace {
 
-// A generator of our own: std::shuffle differs between libraries.
-class SplitMix {
- public:
-  explicit SplitMix(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-  }
-  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
-
- private:
-  std::uint64_t state_;
-};
-
 std::vector<std::vector<std::pair<std::string, std::string>>> combinations(
     const std::vector<Axis>& axes) {
   std::vector<std::vector<std::pair<std::string, std::string>>> all = {{}};

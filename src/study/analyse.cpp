@@ -56,13 +56,6 @@ Interval quantiles95(std::vector<double> values) {
   return {at(0.025), at(0.975)};
 }
 
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  if (n == 0) return 0;
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 double geometric_mean(std::span<const double> values) {
   double sum = 0;
   for (const double v : values) sum += std::log(v);
@@ -130,7 +123,7 @@ Study analyse(const Dataset& data, const Options& options) {
     auto out = statistics(values);
     std::erase_if(values, [](double v) { return !std::isfinite(v); });
     if (!out || values.size() < 3) return out;
-    Random random(options.seed);
+    SplitMix random(options.seed);
     std::vector<double> means;
     means.reserve(options.resamples);
     for (std::size_t i = 0; i < options.resamples; ++i) {

@@ -112,7 +112,7 @@ std::optional<FactorTable> table_of(const Study& study, const std::vector<std::s
     if (base_time.size() == common.size() && !base_time.empty())
       out.baseline_time = geometric_mean(base_time);
     if (energy.size() >= 3) {
-      Random random(options.seed ^ hash_of(level.front()));
+      SplitMix random(options.seed ^ hash_of(level.front()));
       std::vector<double> means;
       std::vector<double> drawn(energy.size());
       for (std::size_t i = 0; i < options.resamples; ++i) {

@@ -10,25 +10,9 @@
 
 namespace ergon::study {
 
-/// splitmix64: the same numbers everywhere for a seed.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-  }
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
-
- private:
-  std::uint64_t state_;
-};
 std::uint64_t hash_of(std::string_view text);
 /// 2.5 % and 97.5 % of the values.
 Interval quantiles95(std::vector<double> values);
-double median_of(std::vector<double> values);
 double geometric_mean(std::span<const double> values);
 
 /// Energies of the repeats of a setting contradict each other: one of two is 1.5 times the other,

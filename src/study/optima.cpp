@@ -66,7 +66,7 @@ std::optional<Interval> saved_interval(const Dataset& data, const Options& optio
   const auto mine = energies(point);
   const auto base = energies(*w.baseline);
   if (point == *w.baseline || mine.size() < 2 || base.size() < 2) return {};
-  Random random(options.seed ^ hash_of(w.name + '\x1f' + w.gpu));
+  SplitMix random(options.seed ^ hash_of(w.name + '\x1f' + w.gpu));
   const auto resampled = [&](const std::vector<double>& from) {
     double sum = 0;
     for (std::size_t i = 0; i < from.size(); ++i) sum += from[random.below(from.size())];

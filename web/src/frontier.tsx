@@ -2,6 +2,7 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 import {axisUnit, figure} from './format';
+import {drawMark} from './marks';
 import {color, theme} from './theme';
 import type {FrontierData, OperatingPoint} from './types';
 
@@ -74,8 +75,9 @@ function focus(data: FrontierData): [number, number] {
   return [low - room, high + room];
 }
 
-function drawMark(plot: uPlot, index: number, series: Series, panel: string): void {
+function drawMarks(plot: uPlot, index: number, series: Series, panel: string): void {
   if (series.mark === 'none' || series.mark === 'dot') return;
+  const shape = series.mark;
   const values = plot.data[index];
   const times = plot.data[0];
   if (values === undefined) return;
@@ -86,26 +88,7 @@ function drawMark(plot: uPlot, index: number, series: Series, panel: string): vo
     if (value === null || value === undefined || time === undefined) return;
     const x = plot.valToPos(time, 'x', true);
     const y = plot.valToPos(value, 'y', true);
-    const size = (series.size / 2) * ratio;
-    context.save();
-    context.beginPath();
-    context.lineWidth = 2 * ratio;
-    if (series.mark === 'ring') {
-      context.arc(x, y, size, 0, 2 * Math.PI);
-      context.strokeStyle = color(series.color);
-      context.stroke();
-    } else {
-      context.moveTo(x, y - size * 1.3);
-      context.lineTo(x + size * 1.3, y);
-      context.lineTo(x, y + size * 1.3);
-      context.lineTo(x - size * 1.3, y);
-      context.closePath();
-      context.fillStyle = color(series.color);
-      context.strokeStyle = panel;
-      context.fill();
-      context.stroke();
-    }
-    context.restore();
+    drawMark(context, {shape, x, y, size: (series.size / 2) * ratio, color: series.color}, panel, ratio);
   });
 }
 
@@ -203,7 +186,7 @@ export function Frontier({data}: {data: FrontierData}) {
                 context.fillText('deadline', at + aside, u.bbox.top + u.bbox.height - 4 * uPlot.pxRatio);
                 context.restore();
               }
-              series.forEach((s, index) => drawMark(u, index + 1, s, panel));
+              series.forEach((s, index) => drawMarks(u, index + 1, s, panel));
             },
           ],
           setCursor: [

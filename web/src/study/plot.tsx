@@ -1,6 +1,7 @@
 // One chart of a study: lines over a setting or over time, marks on baseline and best, a tip for what is nearest.
 import {useEffect, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
+import {drawMark, type Shape} from '../marks';
 import {color, theme} from '../theme';
 
 export interface Line {
@@ -16,7 +17,7 @@ export interface Line {
 export interface Mark {
   x: number;
   y: number;
-  shape: 'ring' | 'diamond';
+  shape: Shape;
   color: string;
 }
 
@@ -114,26 +115,7 @@ export function Plot(props: {
               for (const mark of marks) {
                 const x = u.valToPos(mark.x, 'x', true);
                 const y = u.valToPos(mark.y, 'y', true);
-                const size = 6 * ratio;
-                context.save();
-                context.lineWidth = 2 * ratio;
-                context.beginPath();
-                if (mark.shape === 'ring') {
-                  context.arc(x, y, size, 0, 2 * Math.PI);
-                  context.strokeStyle = color(mark.color);
-                  context.stroke();
-                } else {
-                  context.moveTo(x, y - size * 1.3);
-                  context.lineTo(x + size * 1.3, y);
-                  context.lineTo(x, y + size * 1.3);
-                  context.lineTo(x - size * 1.3, y);
-                  context.closePath();
-                  context.fillStyle = color(mark.color);
-                  context.strokeStyle = panel;
-                  context.fill();
-                  context.stroke();
-                }
-                context.restore();
+                drawMark(context, {shape: mark.shape, x, y, size: 6 * ratio, color: mark.color}, panel, ratio);
               }
             },
           ],

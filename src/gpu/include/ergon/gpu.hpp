@@ -3,4 +3,5 @@
 #pragma once
 #include "ergon/gpu/lease.hpp"
 #include "ergon/gpu/machine.hpp"
+#include "ergon/gpu/process.hpp"
 #include "ergon/gpu/readings.hpp"

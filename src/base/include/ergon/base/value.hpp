@@ -83,6 +83,8 @@ struct Answer {
   std::vector<std::string> lines = {};  ///< a few further sentences, one a line
   std::vector<Table> tables = {};
   Value data = Value::object();  ///< the JSON document, without schema, version and inputs
+  /// The whole CSV of an answer whose tables are for reading; empty: the tables are the CSV.
+  std::string csv = {};
   Value page = Value::object();  ///< what only the HTML page shows (timeline, frontier, ...)
 };
 

@@ -78,11 +78,11 @@ class Watched {
   [[nodiscard]] int pid() const { return pid_; }
 
  private:
-  Watched(int pid, int descriptor, std::string identity)
-      : pid_(pid), descriptor_(descriptor), identity_(std::move(identity)) {}
+  Watched(int pid, int descriptor, std::uint64_t start_ticks)
+      : pid_(pid), descriptor_(descriptor), start_ticks_(start_ticks) {}
   int pid_ = -1;
   int descriptor_ = -1;
-  std::string identity_;  ///< start time, as /proc has it: a pid may be used again
+  std::uint64_t start_ticks_;  ///< as gpu::start_ticks(): a pid may be used again
 };
 
 /// While it lives SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process but are read here. To

@@ -94,6 +94,11 @@ struct GpuResult {
   std::uint64_t throttle_bits = 0;        ///< all that held the GPU back during the window
   double periods = 0;                     ///< window over the sensor's refresh period
 };
+/// Relative half-width of the gain of a board's sensor as its maker states it: of the simulator
+/// 0.3 % (docs/formats/simulated_gpu.md). No maker of real boards states one: 0, which leaves it
+/// out of the intervals (docs/explain/measure.md).
+double stated_gain95(const gpu::Identity& gpu);
+
 /// `gain95`: relative half-width of the sensor's gain where its maker states one, in the interval.
 GpuResult result_of(const meter::Series& series, const meter::SensorModel& sensor,
                     meter::Window window, const std::optional<Estimate>& idle_power_w,

@@ -1,0 +1,25 @@
+// What several modules count with.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ergon {
+
+/// The middle value, or the mean of the two middle ones; 0 for none.
+double median_of(std::vector<double> values);
+
+/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): the same numbers everywhere for a seed, which the
+/// standard distributions and std::shuffle do not promise.
+class SplitMix {
+ public:
+  explicit SplitMix(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next();
+  /// In [0, bound); bound above 0.
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace ergon
