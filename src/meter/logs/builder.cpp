@@ -78,6 +78,11 @@ void Builder::set_cell(const Field& field, std::string_view text) {
   }
   if (!field.text) {
     const auto number = number_of(text);
+    if (field.needs_unit && number && number->rest.empty()) {
+      const std::size_t level = column(field.fallback, false);
+      if (!columns_[level].text) set(level, number->value);
+      return;
+    }
     std::optional<Unit> unit = field.unit;
     bool good = number.has_value();
     if (number && !number->rest.empty()) {

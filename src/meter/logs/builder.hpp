@@ -54,6 +54,10 @@ class Builder {
   void no_gpu() { no_gpu_ = true; }
   /// Something that only power logs have was seen: rows without a known column are taken, too.
   void surely_log() { surely_log_ = true; }
+  /// The file is of a kind that need not be a log ("JSON"): a refusal says so.
+  void came_as(std::string kind) { kind_ = std::move(kind); }
+  /// Records that are results of finished runs, with what shows it.
+  void finished_runs(std::string why) { runs_ = std::move(why); }
   /// Rows that have no id may be several GPUs, told apart by their order.
   void may_interleave() { may_interleave_ = true; }
 
@@ -91,6 +95,8 @@ class Builder {
   std::map<std::string, std::uint64_t> skipped_;
   std::vector<std::string> notes_;
   std::string format_;
+  std::string kind_;
+  std::string runs_;
   bool no_gpu_ = false;
   bool may_interleave_ = false;
   bool surely_log_ = false;

@@ -210,7 +210,24 @@ std::optional<Unit> unit_of(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+
+// "(1700Mhz)", "1: (1700Mhz)": what rocm-smi puts around its clocks, behind their level.
+std::string_view without_level(std::string_view text) {
+  const std::size_t open = text.rfind('(');
+  if (open == std::string_view::npos) return text;
+  std::string_view level = trim(text.substr(0, open));
+  if (level.ends_with(':')) level.remove_suffix(1);
+  if (!std::ranges::all_of(level, [](char c) { return c >= '0' && c <= '9'; })) return text;
+  const std::string_view inside = trim(text.substr(open + 1, text.size() - open - 2));
+  const auto number = number_of(inside);
+  return number && !number->rest.empty() && unit_of(number->rest) ? inside : text;
+}
+
+}  // namespace
+
 std::optional<Number> number_of(std::string_view text, bool decimal_comma) {
+  if (text.ends_with(')')) text = without_level(text);
   const char* p = text.data();
   const char* const end = p + text.size();
   const char* q = p;

@@ -79,7 +79,8 @@ std::optional<std::string> foreign_format(std::string_view first) {
   if (t.starts_with("\x7f"
                     "ELF"))
     return "a program";
-  if (t.starts_with("{") || t == "[" || t.starts_with("[{")) return "JSON";
+  if (t.starts_with("{\"schemaVersion\"") || t.find("\"traceEvents\"") != std::string_view::npos)
+    return "a trace";
   const std::string head = lower(t.substr(0, 20));
   if (head.starts_with("<!doctype html") || head.starts_with("<html")) return "HTML";
   return std::nullopt;

@@ -380,8 +380,20 @@ Result<PowerLog> Builder::finish() {
 
   const bool useful = std::ranges::any_of(
       log.columns, [](const LogColumn& c) { return !c.text && sensor_name(c.name); });
-  if (lines_.empty() || (!useful && !surely_log_)) {
+  const bool result = lines_.size() <= 1 && !runs_.empty();  // one record, of a whole run
+  if (lines_.empty() || result || (!useful && !surely_log_)) {
     const bool processes = skipped_.contains("lines of processes (pmon)");
+    if (!runs_.empty()) {
+      return fail(Errc::kMalformedInput, "this is a table of finished runs, no power log: " + runs_,
+                  "ergon study reads such tables");
+    }
+    if (!kind_.empty()) {
+      return fail(Errc::kMalformedInput,
+                  "this is " + kind_ +
+                      ", no power log: no record in it has a time and a reading of power, energy, "
+                      "clock, temperature or load",
+                  "docs/formats/power_logs.md lists what can be read");
+    }
     const std::string what =
         lines_.empty() && processes ? "it lists processes (pmon), not readings of a GPU"
         : lines_.empty()            ? "there is no sample in it"

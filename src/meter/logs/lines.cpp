@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t kWindow = std::size_t{1} << 18U;
 // A line longer than this is no line of a log.
 constexpr std::size_t kLongest = std::size_t{1} << 22U;
+// Documents of JSON may stand on one.
+constexpr std::size_t kLongestJson = std::size_t{1} << 28U;
 
 void put_utf8(std::string& out, std::uint32_t c) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
@@ -116,9 +118,12 @@ Result<bool> Lines::next(std::string_view& line) {
     const std::string_view all(buffer_);
     auto end = all.find('\n', from);
     if (end == std::string_view::npos && !end_) {
-      if (buffer_.size() - at_ > kLongest) {
-        return fail(Error{Errc::kMalformedInput, "a line of more than 4 MiB: this is no power log",
-                          "power logs have one sample a line", std::nullopt, number_ + 1});
+      const bool json = at_ < buffer_.size() && (buffer_[at_] == '{' || buffer_[at_] == '[');
+      if (buffer_.size() - at_ > (json ? kLongestJson : kLongest)) {
+        return fail(Error{
+            Errc::kMalformedInput,
+            "a line of more than " + std::string(json ? "256" : "4") + " MiB: this is no power log",
+            "power logs have one sample a line", std::nullopt, number_ + 1});
       }
       from = buffer_.size() - at_;
       ERGON_TRY_STATUS(fill());

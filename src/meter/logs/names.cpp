@@ -85,7 +85,8 @@ const std::map<std::string, Field, std::less<>>& exact() {
                             "time_epoch",
                             "relative_time",
                             "usec",
-                            "date_and_time"}) {
+                            "date_and_time",
+                            "query_time"}) {
       m[key] = with_role(Field::Role::kTime,
                          one_of(key, {"timestamp_utc", "time_utc", "epoch"}) ? 2 : 1);
     }
@@ -154,7 +155,10 @@ const std::map<std::string, Field, std::less<>>& exact() {
              {"corwatt", "core_power_w"},
              {"ramwatt", "dram_power_w"},
              {"gfxwatt", "power_w"},
-             {"syswatt", "system_power_w"}}) {
+             {"syswatt", "system_power_w"},
+             {"hotspot", "hotspot_temperature_c"},
+             {"hotspot_temperature", "hotspot_temperature_c"},
+             {"edge_temperature", "temperature_c"}}) {
       m[key] = value(name, 5);
     }
     m["dcgm_fi_dev_total_energy_consumption"].unit = Unit{"j", 1, 1e3};
@@ -431,6 +435,18 @@ std::optional<Unit> default_unit(const std::string& name) {
   return std::nullopt;
 }
 
+Field canonical_field(std::string column, std::optional<Unit> unit) {
+  Field f;
+  f.fixed = true;
+  f.text = column == "name" || column == "pstate" || column == "uuid";
+  f.unit = unit ? unit : default_unit(column);
+  if (!unit && column == "fan_speed_ratio") f.unit = Unit{"ratio", 1, 100};
+  if (!unit && column == "memory_used_bytes") f.unit = Unit{"bytes", 1048576};
+  f.fallback = column;
+  f.name = std::move(column);
+  return f;
+}
+
 Field field_of(std::string_view header) {
   Header h = header_of(header);
   Field field;
@@ -490,15 +506,21 @@ Field field_of(std::string_view header) {
     } else if (unit == "hz" || (unit.empty() && words.any({"clock", "clocks", "freq", "frequency",
                                                            "clk", "mclk", "sclk"}))) {
       const bool memory = words.any({"mem", "memory", "mclk", "vram"});
-      const bool other = words.any({"max", "min", "applications", "default", "video", "target",
-                                    "soc", "vclk", "dclk", "boost", "base", "requested", "app",
-                                    "cpu", "locked", "set", "limit", "fclk", "bzy"});
-      if (!other && memory) {
-        field = value("memory_clock_hz", 5);
+      const bool other =
+          words.any({"max",    "min",  "applications", "default", "video",     "target",  "soc",
+                     "vclk",   "dclk", "boost",        "base",    "requested", "app",     "cpu",
+                     "locked", "set",  "limit",        "fclk",    "bzy",       "dcefclk", "socclk",
+                     "lclk",   "pcie", "deep",         "sleep"});
+      const bool level = words.any({"level"});
+      if (!other && level) {
+        field = value(memory ? "memory_clock_hz" : "clock_hz", 3, key);
+        field.needs_unit = true;
+      } else if (!other && memory) {
+        field = value("memory_clock_hz", 5, with_suffix(key, "hz"));
       } else if (!other) {
         const bool graphics = words.any({"graphics", "gr", "gfx"});
         field = value("clock_hz", graphics ? 4 : 5,
-                      graphics ? "graphics_clock_hz" : with_suffix(key, "hz"));
+                      graphics && list.size() < 4 ? "graphics_clock_hz" : with_suffix(key, "hz"));
       }
     } else if (unit == "c" || (unit.empty() && words.any({"temp", "temperature", "tmp"}))) {
       const bool other =

@@ -21,7 +21,9 @@ struct Field {
   bool unit_stated = false;  ///< the header itself says the unit
   int rank = 0;              ///< of several columns for one canonical name the highest takes it
   std::string fallback;      ///< the name of the others
-  int lane = -1;             ///< number of the GPU in the column's own name ("gpu1_power")
+  /// A bare number is something else ("sclk clock level: 1"): not this column's.
+  bool needs_unit = false;
+  int lane = -1;  ///< number of the GPU in the column's own name ("gpu1_power")
 };
 
 /// Lower case, every run of other characters than letters and digits one underscore.
@@ -32,6 +34,9 @@ Field field_of(std::string_view header);
 bool known_name(std::string_view header);
 /// A final name: stem and unit suffix, unless it ends with it already.
 std::string with_suffix(const std::string& stem, std::string_view suffix);
+
+/// A column of ours with its usual unit, or another one that its source gives it in.
+Field canonical_field(std::string column, std::optional<Unit> unit = std::nullopt);
 
 /// The canonical columns in their order, after time and GPU.
 const std::vector<std::string>& canonical_order();

@@ -35,10 +35,15 @@ std::unique_ptr<Reader> smi_query_text_reader();  ///< nvidia-smi -q
 std::unique_ptr<Reader> smi_xml_reader();         ///< nvidia-smi -q -x
 std::unique_ptr<Reader> banner_reader();  ///< nvidia-smi's table: data only if there is no other
 std::unique_ptr<Reader> dmon_reader();    ///< nvidia-smi dmon and pmon
+std::unique_ptr<Reader> dcgmi_reader();   ///< dcgmi dmon
+std::unique_ptr<Reader> tegrastats_reader();
+std::unique_ptr<Reader> json_reader();
 std::unique_ptr<Reader> prometheus_reader();   ///< DCGM exporter and other Prometheus text
 std::unique_ptr<Reader> codexl_reader();       ///< AMD CodeXL power profile
 std::unique_ptr<Reader> key_value_reader();    ///< NVML pollers: "[000] Power: 290.6, Util: 100"
-std::unique_ptr<Reader> blank_table_reader();  ///< turbostat, perf stat -I, amd-smi monitor
+std::unique_ptr<Reader> amd_report_reader();   ///< amd-smi metric as text
+std::unique_ptr<Reader> perf_reader();         ///< perf stat -I with energy events
+std::unique_ptr<Reader> blank_table_reader();  ///< turbostat, amd-smi monitor, rocm-smi, powerstat
 
 /// Tables of cells with a separator: what most logs are.
 class TableReader {
@@ -65,7 +70,7 @@ struct Complaint {
   std::string hint;
 };
 std::optional<Complaint> complaint_of(std::string_view line);
-/// What a file is that begins like this, if it is a kind that is surely no log ("JSON", "HTML").
+/// What a file is that begins like this, if it is a kind that is surely no log ("a PDF", "HTML").
 std::optional<std::string> foreign_format(std::string_view first_line);
 
 }  // namespace ergon::meter::logs

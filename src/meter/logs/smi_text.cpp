@@ -64,17 +64,6 @@ constexpr QueryKey kQueryKeys[] = {
     {"", "uuid", "uuid"},
 };
 
-Field field_for(const std::string& column) {
-  Field f;
-  f.name = column;
-  f.fixed = true;
-  f.text = column == "name" || column == "pstate" || column == "uuid";
-  f.unit = default_unit(column);
-  if (column == "fan_speed_ratio") f.unit = Unit{"ratio", 1, 100};
-  if (column == "memory_used_bytes") f.unit = Unit{"bytes", 1048576};
-  return f;
-}
-
 // One GPU of one report, collected before it becomes a row.
 class Report {
  public:
@@ -118,7 +107,7 @@ class Report {
     }
     if (!has("clock_hz") && has("graphics_clock_hz"))
       values_["clock_hz"] = values_["graphics_clock_hz"];
-    for (const auto& [column, value] : values_) out.set_cell(field_for(column), value);
+    for (const auto& [column, value] : values_) out.set_cell(canonical_field(column), value);
   }
 
  private:
@@ -295,7 +284,7 @@ class Banner final : public Reader {
       out.begin_row(r.line);
       if (r.time) out.set_time(*r.time);
       out.set_gpu(r.id);
-      for (const auto& [column, value] : r.values) out.set_cell(field_for(column), value);
+      for (const auto& [column, value] : r.values) out.set_cell(canonical_field(column), value);
     }
   }
 

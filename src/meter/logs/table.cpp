@@ -104,7 +104,7 @@ struct TableReader::Impl {
     header_line = line.number;
     columns.clear();
     for (const auto& name : header) columns.push_back({.header = name, .field = field_of(name)});
-    codecarbon_units(columns);
+    unsaid_units(columns);
     width = cells.size();
     width_fixed = false;
     plan = TablePlan{};

@@ -222,6 +222,14 @@ TablePlan plan_columns(std::vector<TableColumn>& columns,
     }
     plan.values.push_back(i);
   }
+  for (const std::size_t i : plan.values) {
+    Field& f = columns[i].field;
+    const auto number = number_of(cell(i), decimal_comma);
+    if (!f.needs_unit || !number || !number->rest.empty()) continue;
+    f.fixed = f.needs_unit = false;
+    f.name = f.fallback;
+    f.unit.reset();
+  }
   resolve_names(columns, plan);
   bool rails = false;
   bool gpu_reading = false;
@@ -390,10 +398,30 @@ std::string runs_table_of(const std::vector<std::string>& header) {
   return {};
 }
 
-void codecarbon_units(std::vector<TableColumn>& columns) {
+namespace {
+
+// amd-smi metric and monitor with --csv: bare values, and names that mean something else elsewhere.
+void amd_units(std::vector<TableColumn>& columns, bool metric) {
+  for (TableColumn& c : columns) {
+    Field& f = c.field;
+    if (f.role != Field::Role::kValue || f.unit_stated) continue;
+    if (c.header == "mem")
+      f = canonical_field(metric ? "memory_temperature_c" : "memory_utilization");
+    if (c.header == "edge") f = canonical_field("temperature_c");
+    if (c.header.ends_with("_clk") || c.header.ends_with("clock")) f.unit = Unit{"hz", 1e6};
+    if (c.header.ends_with("_voltage")) f.unit = Unit{"v", 1, 1e3};
+  }
+}
+
+}  // namespace
+
+void unsaid_units(std::vector<TableColumn>& columns) {
   const auto named = [&](std::string_view name) {
     return std::ranges::any_of(columns, [&](const TableColumn& c) { return c.header == name; });
   };
+  const bool metric = named("socket_power");
+  if (metric || (named("power_usage") && (named("gfx_clk") || named("hotspot_temperature"))))
+    amd_units(columns, metric);
   if (!named("energy_consumed") || !named("emissions")) return;
   for (TableColumn& c : columns) {
     if (c.field.name.ends_with("energy_j") && !c.field.unit_stated) c.field.unit = Unit{"j", 3.6e6};

@@ -62,8 +62,8 @@ bool cut_in_last_cell(const std::vector<TableColumn>& columns,
                       const std::vector<std::string_view>& cells, std::uint64_t rows);
 /// "a table of runs: it has a column appName"; empty for logs.
 std::string runs_table_of(const std::vector<std::string>& header);
-/// CodeCarbon gives energy in kWh and says so nowhere.
-void codecarbon_units(std::vector<TableColumn>& columns);
+/// What no header says: CodeCarbon gives energy in kWh, amd-smi clocks in MHz.
+void unsaid_units(std::vector<TableColumn>& columns);
 std::string format_of(const std::vector<std::string>& header, bool headerless);
 
 }  // namespace ergon::meter::logs

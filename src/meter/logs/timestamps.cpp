@@ -332,6 +332,41 @@ std::optional<Stamp> number_time(std::string_view text, std::optional<double> se
   return Stamp{epoch ? Stamp::Kind::kUtc : Stamp::Kind::kElapsed, ns};
 }
 
+std::optional<Stamp> leading_stamp(std::string_view& text) {
+  const std::string_view t = trim(text);
+  if (t.starts_with('[')) {
+    const std::size_t close = t.find(']');
+    if (close == std::string_view::npos) return std::nullopt;
+    const auto stamp = wall_time(t.substr(1, close - 1));
+    if (stamp) text = trim(t.substr(close + 1));
+    return stamp;
+  }
+  const auto after = [&](std::size_t from) {
+    return std::min(t.find_first_of(" \t", from), t.size());
+  };
+  const std::size_t one = after(0);
+  const std::size_t two = one < t.size() ? after(one + 1) : one;
+  const std::size_t three = two < t.size() ? after(two + 1) : two;
+  // "Jan 01 12:00:00": no year, so only the time of the day is known.
+  if (three > two && t.front() >= 'A' && t.front() <= 'Z' && one == 3) {
+    const auto stamp = wall_time(t.substr(two + 1, three - two - 1));
+    if (stamp && stamp->kind == Stamp::Kind::kDay) {
+      text = trim(t.substr(three));
+      return stamp;
+    }
+  }
+  for (const std::size_t end : {two, one}) {
+    if (const auto stamp = wall_time(t.substr(0, end))) {
+      text = trim(t.substr(end));
+      return stamp;
+    }
+  }
+  const auto number = number_time(t.substr(0, one), std::nullopt);
+  if (!number || number->kind != Stamp::Kind::kUtc) return std::nullopt;
+  text = trim(t.substr(one));
+  return number;
+}
+
 void put_seconds(std::string& out, Nanos ns) {
   if (ns < 0) {
     out += '-';

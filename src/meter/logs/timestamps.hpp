@@ -20,6 +20,10 @@ struct Stamp {
 /// "28:02.6" (what spreadsheets leave of a time). nullopt: none of these.
 std::optional<Stamp> wall_time(std::string_view text);
 
+/// A stamp before what another tool printed ("2024-05-01T12:00:00.1 GPU 0 ...", "[...] ...", what
+/// `ts` puts there): taken off `text`, which stays as it is where there is none.
+std::optional<Stamp> leading_stamp(std::string_view& text);
+
 /// A bare number as a time: with a unit (`seconds_each`, e.g. 1e-6) that unit; without one, epoch
 /// seconds, milliseconds, microseconds or nanoseconds by size, else elapsed seconds.
 std::optional<Stamp> number_time(std::string_view text, std::optional<double> seconds_each,
