@@ -85,7 +85,9 @@ Answer answer_of(const meter::PowerLog& log, bool several) {
   answer.headline += " (" + log.format + ").";
   if (!duration) {
     answer.lines.emplace_back(
-        "The log has no times: power can be averaged, energy cannot be known.");
+        "The log has no times: power can be averaged, energy cannot be known. --interval TIME "
+        "states "
+        "how far apart its samples are.");
   }
   for (const auto& note : log.notes) answer.lines.push_back("Note: " + note + ".");
 
@@ -182,6 +184,8 @@ Result<int> import_run(Context& context) {
   }
   std::vector<meter::PowerLog> logs;
   std::vector<std::string> names;
+  const auto interval = context.number("interval");
+  bool stated = false;
   for (const auto& path : paths) {
     context.stage("reading " + path);
     ERGON_TRY(const auto source, io::open_source(path));
@@ -190,6 +194,10 @@ Result<int> import_run(Context& context) {
       Error error = log.error();
       error.message = path + ": " + error.message;
       return fail(std::move(error));
+    }
+    if (interval && log->time_ns.empty()) {
+      ERGON_TRY_STATUS(meter::give_times(*log, Seconds(*interval)));
+      stated = true;
     }
     io::InputRecord record = source->record();
     record.format = log->format;
@@ -203,6 +211,10 @@ Result<int> import_run(Context& context) {
     names.push_back(std::move(name));
     logs.push_back(std::move(*log));
   }
+  if (interval && !stated) {
+    return fail(Errc::kInvalidArgument,
+                "--interval is for logs without times, these have their own", "leave it out");
+  }
   ERGON_TRY(const auto log, meter::join_logs(std::move(logs), names));
   if (log.time_ns.empty()) {
     context.warn("no_time_base",
@@ -210,7 +222,8 @@ Result<int> import_run(Context& context) {
   }
   for (const auto& [kind, count] : log.defect_counts) {
     if (kind == "unit_mismatch" || kind == "unit_assumed" || kind == "impossible_value" ||
-        kind == "implausible" || kind == "counter_reset") {
+        kind == "implausible" || kind == "counter_reset" || kind == "never_renewed" ||
+        kind == "gpu_lost" || kind == "other_board" || kind == "clock_set") {
       const auto first = std::ranges::find(log.defects, kind, &meter::Defect::kind);
       context.warn(kind, first->detail, count);
     }
@@ -231,14 +244,19 @@ const Command& import_command() {
       .group = "Measure",
       .summary = "any power log to one canonical CSV, with its defects by line",
       .description =
-          "Reads what nvidia-smi (queries, -q, dmon, its table), DCGM and Prometheus exporters, "
-          "GPU-Z, CodeXL, hl-smi, rocm-smi, perf and turbostat, BMCs and people's own pollers "
-          "write, "
+          "Reads what nvidia-smi (queries, -q, dmon, its table), DCGM (dmon and exporter), "
+          "Prometheus, rocm-smi, amd-smi, hl-smi, tegrastats, GPU-Z, CodeXL, perf, turbostat, "
+          "BMCs and people's own pollers write, as text, CSV or JSON, "
           "plain or compressed, also after a spreadsheet re-saved it. Missing readings stay "
           "missing. "
           "With --sensor it says how the power sensor behaves and what energy the log holds.",
       .operands = {{.name = "LOG", .help = "power logs; '-' is stdin", .many = true, .path = true}},
-      .flags = {{.name = "sensor",
+      .flags = {{.name = "interval",
+                 .kind = Kind::kDuration,
+                 .value = "TIME",
+                 .help = "how far apart the samples of a log without times are",
+                 .example = "1s"},
+                {.name = "sensor",
                  .help = "how the sensor refreshes, and the energy by both estimators"},
                 {.name = "reference",
                  .kind = Kind::kPath,
@@ -252,6 +270,8 @@ const Command& import_command() {
       .examples = {{"ergon import nvidia-smi.log -o power.csv", "a log as canonical CSV"},
                    {"ergon import gpu0.csv.gz gpu1.csv.gz -f json",
                     "two logs as one, with their defects"},
+                   {"ergon import dcgmi.txt --interval 1s --sensor",
+                    "energy of a log that has no times"},
                    {"ergon import nvidia-smi.log --sensor --reference meter.csv",
                     "refresh, and energy against a meter"}},
       .artefact = "the canonical CSV",

@@ -184,12 +184,6 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
     set_estimate(v, "update_period_s", model.update_period_s);
     v.set("update_period_hidden", model.period_hidden);
     v.set("never_renewed", model.never_renewed);
-    if (model.never_renewed) {
-      context.warn("never_renewed", "the power of GPU " + s.gpu + " is the same in all " +
-                                        std::to_string(s.size()) + " readings over " +
-                                        duration_text(span_of(s).length().si()) +
-                                        ": it was never renewed, the sensor may be stuck");
-    }
     set_estimate(v, "averaging_window_s", model.averaging_window_s);
     set_estimate(v, "energy_tick_s", model.energy_tick_s);
     v.set("read_interval_s", model.read_interval.si()).set("noise_w", model.noise_w);

@@ -18,4 +18,8 @@ struct Renewal {
 std::vector<Renewal> place(const std::vector<Refresh>& refreshes, double period_ns,
                            Nanos origin_ns);
 
+/// Whether all readings are the same value over so long and so many that the sensor should have
+/// moved: at least five over two seconds.
+bool one_value(const std::vector<Nanos>& time_ns, const std::vector<double>& power);
+
 }  // namespace ergon::meter

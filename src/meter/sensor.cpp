@@ -32,9 +32,9 @@ double resolution(const std::vector<Refresh>& all) {
   return 0;
 }
 
-bool never_renewed(const std::vector<Nanos>& time_ns, const std::vector<double>& power) {
-  constexpr std::size_t kFewestReadings = 20;
-  constexpr Nanos kShortest = 5'000'000'000;
+// So many readings that a sensor which works would have moved.
+bool surely_still(const std::vector<Nanos>& time_ns, const std::vector<double>& power,
+                  std::size_t fewest, Nanos shortest) {
   double value = kMissing;
   std::size_t readings = 0;
   Nanos first = 0;
@@ -48,10 +48,14 @@ bool never_renewed(const std::vector<Nanos>& time_ns, const std::vector<double>&
     if (power[i] != value) return false;
     last = time_ns[i];
   }
-  return readings >= kFewestReadings && last - first >= kShortest;
+  return readings >= fewest && last - first >= shortest;
 }
 
 }  // namespace
+
+bool one_value(const std::vector<Nanos>& time_ns, const std::vector<double>& power) {
+  return surely_still(time_ns, power, 5, 2'000'000'000);
+}
 
 SensorModel estimate_sensor(const Series& series) {
   SensorModel model;
@@ -69,7 +73,8 @@ SensorModel estimate_sensor(const Series& series) {
     const auto changes = refreshes(series.time_ns, power);
     model.noise_w = scatter(changes);
     model.power_step_w = resolution(changes);
-    model.never_renewed = never_renewed(series.time_ns, power);
+    model.never_renewed = surely_still(series.time_ns, power, 20, 5'000'000'000);
+    model.same_throughout = one_value(series.time_ns, power);
   }
   if (series.has(series.energy_j)) {
     if (const auto tick = refresh_period(series.time_ns, series.energy_j)) {

@@ -287,10 +287,12 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
     unseen_var += move * move * d * d * (share * (1 - duty) + duty / 24);
   }
   const double unseen = 1.96 * std::sqrt(unseen_var);
-  // A value that never moved is known to a watt at best, if the sensor works at all.
-  const double step_w = sensor.never_renewed ? 1.0 : sensor.power_step_w;
+  // A value that never moved is known to what NVML promises of its sensors at best (5 %, and a
+  // watt), if the sensor works at all.
+  const double still_w = std::sqrt(3.0) * std::max(1.0, 0.05 * *value_of_all);
+  const double step_w = sensor.same_throughout ? still_w : sensor.power_step_w;
   const double steps = step_w / std::sqrt(3.0) * length_s;
-  if (sensor.never_renewed) {
+  if (sensor.same_throughout) {
     out.notes.emplace_back(
         "power never renewed: the sensor may be stuck, or show whole watts only");
   }

@@ -75,12 +75,17 @@ class Builder {
   };
   void pad();
   void lanes();
+  void set_lanes(std::size_t g, double tick_ns);
   void same_gpus();
   void unwrap();
+  void half_days();
+  void seasons();
   void check_times(PowerLog& log);
   void check_values(PowerLog& log);
   void check_counters(const PowerLog& log);
   void check_units(PowerLog& log);
+  void check_renewals(const PowerLog& log);
+  void check_boards(const PowerLog& log);
 
   std::vector<LogColumn> columns_;
   std::vector<WordIds> word_ids_;
@@ -97,6 +102,7 @@ class Builder {
   std::string format_;
   std::string kind_;
   std::string runs_;
+  std::size_t unclear_lanes_ = 0;  ///< rows of a tick that may be of one GPU or of as many
   bool no_gpu_ = false;
   bool may_interleave_ = false;
   bool surely_log_ = false;

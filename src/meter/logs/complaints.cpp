@@ -10,6 +10,7 @@ struct Message {
   std::string_view part;  ///< lower case
   std::string_view reason;
   std::string_view hint;
+  bool lost = false;  ///< the GPU was lost
 };
 
 constexpr std::array kMessages = {
@@ -29,10 +30,14 @@ constexpr std::array kMessages = {
             "the query named a field that this nvidia-smi does not know, so nothing was logged",
             "nvidia-smi --help-query-gpu lists the fields of this driver"},
     Message{"gpu is lost", "the GPU was lost: it fell off the bus",
-            "reboot the machine; look for Xid messages in dmesg"},
-    Message{"unable to determine the device handle", "nvidia-smi could not reach a GPU",
-            "reboot the machine; look for Xid messages in dmesg"},
-    Message{"gpu requires reset", "the GPU requires a reset", "nvidia-smi --gpu-reset, or reboot"},
+            "reboot the machine; look for Xid messages in dmesg", true},
+    Message{"unable to determine the device handle",
+            "the GPU was lost: nvidia-smi could not reach it any more",
+            "reboot the machine; look for Xid messages in dmesg", true},
+    Message{"gpu requires reset", "the GPU requires a reset", "nvidia-smi --gpu-reset, or reboot",
+            true},
+    Message{"has fallen off the bus", "the GPU was lost: it fell off the bus",
+            "reboot the machine; look for Xid messages in dmesg", true},
     Message{"failed to initialize nvml", "NVML could not be initialized",
             "nvidia-smi alone says why; load or install the driver"},
     Message{"nvml initialization", "NVML could not be initialized",
@@ -61,12 +66,15 @@ constexpr std::array kMessages = {
 
 }  // namespace
 
-std::optional<Complaint> complaint_of(std::string_view line) {
+std::optional<Complaint> complaint_of(std::string_view line, bool cut) {
+  constexpr std::size_t kFewest = 8;  // letters that can be the begin of one message only
   if (line.size() > 400) return std::nullopt;
   const std::string text = lower(line);
   for (const Message& k : kMessages) {
-    if (text.find(k.part) != std::string::npos)
-      return Complaint{std::string(k.reason), std::string(k.hint)};
+    const bool begun = cut && text.size() >= kFewest && k.part.starts_with(text);
+    if (begun || text.find(k.part) != std::string::npos)
+      return Complaint{std::string(k.reason), std::string(k.hint),
+                       k.lost ? "gpu_lost" : "error_message"};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "logs/builder.hpp"
+#include "logs/gaps.hpp"
 #include "renewals.hpp"
 #include "text.hpp"
 
@@ -15,10 +16,6 @@ constexpr Nanos kOneSecond = 1'000'000'000;
 constexpr double kMostWatts = 10'000;
 constexpr double kLeastCelsius = -100;
 constexpr double kMostCelsius = 200;
-constexpr double kGapFactor = 3;
-constexpr double kLeastGapS = 0.05;
-// One call of nvidia-smi prints its GPUs within this time.
-constexpr double kOneTickNs = 60e6;
 
 bool sensor_name(const std::string& name) {
   for (const char* part : {"power_w", "energy_j", "clock_hz", "temperature", "utilization", "_w"}) {
@@ -36,153 +33,6 @@ void Builder::pad() {
     } else {
       c.numbers.resize(lines_.size(), kMissing);
     }
-  }
-}
-
-// Parts of one log that name GPUs by index and by bus id name the same ones: indexes are in the
-// order of the bus.
-void Builder::same_gpus() {
-  std::vector<std::pair<std::string, std::uint32_t>> by_bus;
-  std::vector<std::pair<long, std::uint32_t>> by_index;
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const std::string& id = gpus_[i];
-    const auto place = static_cast<std::uint32_t>(i);
-    if (std::ranges::count(id, ':') == 2) {
-      by_bus.emplace_back(lower(id), place);
-    } else if (id.size() <= 2 &&
-               std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; })) {
-      by_index.emplace_back(std::stol(id), place);
-    }
-  }
-  if (by_bus.empty() || by_bus.size() != by_index.size() ||
-      by_bus.size() + by_index.size() != gpus_.size()) {
-    return;
-  }
-  std::ranges::sort(by_bus);
-  std::ranges::sort(by_index);
-  std::vector<std::string> names;
-  std::vector<std::uint32_t> now(gpus_.size());
-  for (std::size_t k = 0; k < by_index.size(); ++k) {
-    now[by_bus[k].second] = static_cast<std::uint32_t>(k);
-    now[by_index[k].second] = static_cast<std::uint32_t>(k);
-    names.push_back(gpus_[by_index[k].second]);
-  }
-  for (std::uint32_t& g : gpu_) g = g == 0 ? 0 : now[g - 1] + 1;
-  gpus_ = std::move(names);
-}
-
-// Rows of several GPUs in turn, without an index: the distances in time show how many belong to one
-// tick.
-void Builder::lanes() {
-  if (!may_interleave_ || !gpus_.empty() || lines_.size() < 4) return;
-  const std::size_t n = lines_.size();
-  const auto set = [&](std::size_t g) {
-    for (std::size_t lane = 0; lane < g; ++lane) {
-      gpus_.push_back(std::to_string(lane));
-      gpu_ids_.emplace(gpus_.back(), static_cast<std::uint32_t>(gpus_.size()));
-    }
-    for (std::size_t i = 0; i < n; ++i) gpu_[i] = static_cast<std::uint32_t>(i % g) + 1;
-    note("the log names no GPU: rows of " + std::to_string(g) +
-         " GPUs are told apart by their order");
-  };
-  // A column without a name that counts 0, 1, ... again and again is the index.
-  for (LogColumn& c : columns_) {
-    if (c.text || !c.name.starts_with("column_")) continue;
-    const double most = *std::ranges::max_element(c.numbers);
-    if (!(most >= 1 && most < 16) || static_cast<double>(n) < 2 * (most + 1)) continue;
-    const auto g = static_cast<std::size_t>(most) + 1;
-    bool counts = true;
-    for (std::size_t i = 0; counts && i < n; ++i)
-      counts = c.numbers[i] == static_cast<double>(i % g);
-    if (!counts) continue;
-    set(g);
-    notes_.back() = "a column without a name counts the GPUs: it is taken as their index";
-    by_name_.erase(c.name);
-    return;
-  }
-  const bool timed =
-      times_.kind && std::ranges::all_of(times_.ns, [](Nanos t) { return t != kNoTime; });
-  // A name or a size that differs between the rows of a tick, always in the same order.
-  const auto periodic = [&](std::size_t g) {
-    return std::ranges::any_of(columns_, [&](const LogColumn& c) {
-      bool differs = false;
-      for (std::size_t i = 0; i < n; ++i) {
-        if (c.text) {
-          if (i >= g && c.words[i] != c.words[i - g]) return false;
-          differs = differs || (i > 0 && i < g && c.words[i] != c.words[i - 1]);
-        } else {
-          if (c.name.find("total") == std::string::npos &&
-              c.name.find("limit") == std::string::npos)
-            return false;
-          if (i >= g && c.numbers[i] != c.numbers[i - g]) return false;
-          differs = differs || (i > 0 && i < g && c.numbers[i] != c.numbers[i - 1]);
-        }
-      }
-      return differs;
-    });
-  };
-  constexpr std::size_t kHead = 2048;
-  for (std::size_t g = 2; g <= 16 && 2 * g <= n; ++g) {
-    // Most counts are out of the question after a few ticks.
-    if (timed && n > kHead) {
-      std::size_t inside = 0;
-      std::size_t near = 0;
-      for (std::size_t i = 1; i < kHead; ++i) {
-        if (i % g == 0) continue;
-        ++inside;
-        near += static_cast<double>(times_.ns[i] - times_.ns[i - 1]) < kOneTickNs ? 1 : 0;
-      }
-      std::vector<double> steps;
-      for (std::size_t i = g; i < kHead; i += g) {
-        steps.push_back(static_cast<double>(times_.ns[i] - times_.ns[i - 1]));
-      }
-      const double typical = median_of(std::move(steps));
-      std::size_t far = 0;
-      for (std::size_t i = 1; i < kHead; ++i) {
-        if (i % g != 0) {
-          far += static_cast<double>(times_.ns[i] - times_.ns[i - 1]) >= typical / 4 ? 1 : 0;
-        }
-      }
-      if (near * 10 < inside * 9 || far * 5 > inside) continue;
-    }
-    if (!timed) {
-      if (n % g == 0 && periodic(g)) return set(g);
-      continue;
-    }
-    std::vector<double> between;
-    for (std::size_t i = g; i < n; i += g) {
-      between.push_back(static_cast<double>(times_.ns[i] - times_.ns[i - 1]));
-    }
-    const double typical = median_of(between);
-    if (typical <= 0) continue;
-    std::size_t good = 0;
-    bool whole = true;
-    for (std::size_t i = 1; i < n; ++i) {
-      const auto d = static_cast<double>(times_.ns[i] - times_.ns[i - 1]);
-      good += i % g == 0 ? d > typical / 2 : d < std::min(typical / 4, kOneTickNs);
-      whole = whole && times_.ns[i] % kOneSecond == 0;
-    }
-    // Stamps of whole seconds repeat with one GPU as well: then every tick must show it.
-    const std::size_t needed = whole ? n - 1 : (n - 1) * 95 / 100;
-    if (good >= needed && (!whole || n >= 5 * g || periodic(g))) return set(g);
-  }
-}
-
-void Builder::unwrap() {
-  if (!times_.kind) return;
-  const bool day = *times_.kind == Stamp::Kind::kDay;
-  if (!day && *times_.kind != Stamp::Kind::kHour) return;
-  const Nanos whole = (day ? 86'400 : 3'600) * kOneSecond;
-  Nanos offset = 0;
-  Nanos last = kNoTime;
-  for (Nanos& t : times_.ns) {
-    if (t == kNoTime) continue;
-    if (last != kNoTime && t + offset < last - whole / 2) {
-      offset += whole;
-      note(day ? "times without a date pass midnight" : "times without hours pass the hour");
-    }
-    t += offset;
-    last = t;
   }
 }
 
@@ -208,8 +58,7 @@ void Builder::check_times(PowerLog& log) {
         defect(line, "duplicate_time");
       } else if (d < 0) {
         defect(line, "time_backwards", seconds_text(static_cast<double>(-d) / 1e9));
-      } else if (static_cast<double>(d) > kGapFactor * typical &&
-                 static_cast<double>(d) * 1e-9 > kLeastGapS) {
+      } else if (is_gap(static_cast<double>(d), typical)) {
         defect(line, "gap",
                seconds_text(static_cast<double>(d) * 1e-9) + " where " +
                    seconds_text(typical * 1e-9) + " is usual");
@@ -240,6 +89,55 @@ void Builder::check_values(PowerLog& log) {
       std::snprintf(text, sizeof text, "%s of %.6g W", c.name.c_str(), w);
       defect(log.line[i], "impossible_value", text);
       c.numbers[i] = kMissing;
+    }
+  }
+}
+
+// One value in all readings of a GPU: a sensor that stands still, or too coarse a one.
+void Builder::check_renewals(const PowerLog& log) {
+  const LogColumn* power = log.find("power_w");
+  if (power == nullptr || power->text) return;
+  const std::size_t count = std::max<std::size_t>(log.gpus.size(), 1);
+  for (std::size_t g = 0; g < count; ++g) {
+    std::vector<Nanos> times;
+    std::vector<double> watts;
+    std::uint64_t line = 0;
+    for (std::size_t i = 0; i < log.rows(); ++i) {
+      if ((!log.gpu.empty() && log.gpu[i] != g) || is_missing(power->numbers[i])) continue;
+      if (!log.time_ns.empty() && log.time_ns[i] == kNoTime) continue;
+      if (watts.empty()) line = log.line[i];
+      watts.push_back(power->numbers[i]);
+      // Without times every reading counts for a second.
+      times.push_back(log.time_ns.empty() ? static_cast<Nanos>(watts.size()) * kOneSecond
+                                          : log.time_ns[i]);
+    }
+    if (!one_value(times, watts)) continue;
+    char text[160];
+    std::snprintf(
+        text, sizeof text, "power_w%s%s is %.6g W in all %zu readings: the sensor may be stuck%s",
+        log.gpus.size() > 1 ? " of GPU " : "",
+        log.gpus.size() > 1 ? log.gpus[g].substr(0, 40).c_str() : "", watts.front(), watts.size(),
+        watts.front() == std::floor(watts.front()) ? ", or shows whole watts only" : "");
+    defect(line, "never_renewed", text);
+  }
+}
+
+// One id of a GPU that is called by another name, UUID or serial number later on.
+void Builder::check_boards(const PowerLog& log) {
+  for (const char* column : {"name", "uuid", "serial"}) {
+    const LogColumn* c = log.find(column);
+    if (c == nullptr || !c->text) continue;
+    std::vector<std::uint32_t> last(log.gpus.size() + 1, 0);
+    for (std::size_t i = 0; i < log.rows(); ++i) {
+      std::uint32_t& before = last[log.gpu.empty() ? 0 : log.gpu[i]];
+      const std::uint32_t word = c->words[i];
+      if (word == 0) continue;
+      if (before != 0 && before != word) {
+        defect(
+            log.line[i], "other_board",
+            std::string(column) + " was " + c->dictionary[before] + ", now " + c->dictionary[word]);
+      }
+      before = word;
     }
   }
 }
@@ -303,7 +201,9 @@ void Builder::check_units(PowerLog& log) {
 
 Result<PowerLog> Builder::finish() {
   pad();
+  half_days();
   unwrap();
+  seasons();
   // As many GPUs as samples: the column counts rows.
   if (gpus_.size() > 16 && gpus_.size() == lines_.size()) {
     gpus_.clear();
@@ -313,6 +213,13 @@ Result<PowerLog> Builder::finish() {
   }
   lanes();
   same_gpus();
+  if (unclear_lanes_ > 0) {
+    const std::string rows = std::to_string(unclear_lanes_);
+    return fail(Errc::kMalformedInput,
+                "the log names no GPU and has " + rows + " rows at each second: one GPU read " +
+                    rows + " times a second, or " + rows + " GPUs, cannot be told apart",
+                "log with nvidia-smi --query-gpu=timestamp,index,power.draw");
+  }
   // Bare numbers among other text are no log of watts.
   const auto count_of = [&](const char* kind) {
     const auto found = defect_counts_.find(kind);
@@ -408,6 +315,8 @@ Result<PowerLog> Builder::finish() {
   check_values(log);
   check_counters(log);
   check_units(log);
+  check_renewals(log);
+  check_boards(log);
   std::ranges::stable_sort(defects_, {}, &Defect::line);
   log.defects = std::move(defects_);
   log.defect_counts = std::move(defect_counts_);

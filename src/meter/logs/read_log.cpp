@@ -61,13 +61,15 @@ Result<PowerLog> read_log(io::ByteSource& source) {
       }
     }
     if (taken) continue;
-    const auto said = complaint_of(trimmed);
+    const auto said = complaint_of(trimmed, line.unended);
     if (!said && !(plain && table.running()) && table.take(line, out)) continue;
     if (said) {
       if (!complaint) complaint_line = line.number;
       if (!complaint) complaint = said;
-      out.defect(line.number, "error_message", std::string(trimmed.substr(0, 120)));
+      out.defect(line.number, said->kind, std::string(trimmed.substr(0, 120)));
       out.skip("messages of errors");
+    } else if (trimmed.starts_with("====") && trimmed.ends_with("====")) {
+      out.skip("headings between rules");
     } else if (line.unended && table.running()) {
       out.defect(line.number, "truncated_line", "the last line is cut");
       out.skip("truncated last line");

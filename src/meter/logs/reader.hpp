@@ -68,8 +68,10 @@ class TableReader {
 struct Complaint {
   std::string reason;
   std::string hint;
+  std::string kind = "error_message";  ///< of the defect: "gpu_lost" where the GPU was
 };
-std::optional<Complaint> complaint_of(std::string_view line);
+/// `cut`: the line may be the begin of a message only.
+std::optional<Complaint> complaint_of(std::string_view line, bool cut = false);
 /// What a file is that begins like this, if it is a kind that is surely no log ("a PDF", "HTML").
 std::optional<std::string> foreign_format(std::string_view first_line);
 

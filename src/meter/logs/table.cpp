@@ -218,11 +218,15 @@ void TableReader::Impl::cell(TableColumn& c, std::string_view text, std::uint64_
   if (c.out == kNone) {
     if (missing) {
       ++c.missing_before;
+      if (text == "[GPU is lost]" || text == "[GPU requires reset]")
+        out.defect(line, "gpu_lost", c.header + " is " + std::string(text));
       return;
     }
     settle(c, text, decimal_comma, out);
   }
   if (missing) {
+    if (text == "[GPU is lost]" || text == "[GPU requires reset]")
+      out.defect(line, "gpu_lost", c.header + " is " + std::string(text));
     c.last.assign(text);
     c.last_value = kMissing;
     c.last_missing = true;

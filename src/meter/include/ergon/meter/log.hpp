@@ -15,7 +15,7 @@ namespace ergon::meter {
 /// Something wrong with a log. Kinds: truncated_line, column_count, not_a_row, not_a_number,
 /// repeated_header, banner, error_message, no_header, gap, duplicate_time, time_backwards,
 /// bad_time, unit_mismatch, unit_assumed, impossible_value, implausible, counter_reset,
-/// mig_repeats_parent.
+/// mig_repeats_parent, gpu_lost, clock_set, short_tick, never_renewed, other_board.
 struct Defect {
   std::uint64_t line = 0;  ///< 1-based, in its file; 0: the file as a whole
   std::string kind;
@@ -64,6 +64,10 @@ Result<PowerLog> read_log(io::ByteSource& source);
 /// Several logs as one table. Logs with dates lie on one time axis; one GPU id in two logs that
 /// overlap in time becomes `name:id`. `names` are short names of the logs, one each.
 Result<PowerLog> join_logs(std::vector<PowerLog> logs, const std::vector<std::string>& names);
+
+/// Times for a log without any: each GPU's samples `interval` apart. kInvalidArgument for a log
+/// that has times, and an interval that is not above 0.
+Status give_times(PowerLog& log, Seconds interval);
 
 /// The canonical CSV of the contract. Missing cells are empty.
 std::string to_csv(const PowerLog& log);
