@@ -102,6 +102,20 @@ double reference_energy(const meter::Reference& r, double from_s, double to_s) {
   return sum;
 }
 
+// Powers of the meter that a twentieth of its readings lie below and above: idle and load.
+std::pair<double, double> usual_range(const meter::Reference& r) {
+  std::vector<double> watts = r.power_w;
+  std::ranges::sort(watts);
+  return {watts[watts.size() / 20], watts[watts.size() - 1 - watts.size() / 20]};
+}
+
+// "4.2 % low"
+std::string error_text(double error) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.1f %% %s", std::abs(error) * 100, error < 0 ? "low" : "high");
+  return text;
+}
+
 std::vector<Window> windows_of(Window span, double length_s) {
   std::vector<Window> out;
   const auto step = static_cast<Nanos>(std::llround(length_s * 1e9));
@@ -167,8 +181,8 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
     energies.columns.insert(energies.columns.end(), {{.title = "at the supply, from", .unit = "J"},
                                                      {.title = "at the supply, to", .unit = "J"},
                                                      {.title = "meter", .unit = "J"},
-                                                     {.title = "held", .numeric = false}});
-    energies.note += "; held: whether the meter lies in the interval at the supply";
+                                                     {.title = "meter inside", .numeric = false}});
+    energies.note += "; inside: whether the meter lies between the two figures at the supply";
   }
   Value list = Value::array();
   for (const Series& s : all) {
@@ -210,11 +224,20 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
                              .set("lag_s", fit->lag.si())
                              .set("clock_shift_s", fit->clock_shift.si())
                              .set("renewals", std::uint64_t{fit->renewals}));
+      const auto [low_w, high_w] = usual_range(*reference);
+      const auto off = [&](double watts) { return fit->gain + fit->offset_w / watts - 1; };
+      v.set("against_meter",
+            Value::array()
+                .push(Value::object().set("power_w", low_w).set("error", off(low_w)))
+                .push(Value::object().set("power_w", high_w).set("error", off(high_w))));
       answer.lines.push_back("Sensor against the meter: " + figure_text(fit->gain, "") +
                              " x power " + (fit->offset_w < 0 ? "- " : "+ ") +
                              figure_text(std::abs(fit->offset_w), "W") + ", left over " +
                              figure_text(fit->rms_w, "W") + " rms; the log's clock is shifted by " +
                              figure_text(-fit->clock_shift.si(), "s") + ".");
+      answer.lines.push_back("It reads " + error_text(off(low_w)) + " at " +
+                             figure_text(low_w, "W") + " and " + error_text(off(high_w)) + " at " +
+                             figure_text(high_w, "W") + ".");
     }
     const auto ms = [](const std::optional<Estimate>& e) {
       return e ? Value(e->value * 1e3) : Value();

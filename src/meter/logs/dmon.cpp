@@ -10,6 +10,8 @@ class Dmon final : public Reader {
  public:
   bool begins(const Line& line) override {
     std::string_view text = trim(line.text);
+    if (text.find('#') == std::string_view::npos) return false;
+    const bool prefixed = text.front() != '#' && leading_stamp(text).has_value();
     if (text.empty() || text.front() != '#') return false;
     text = trim(text.substr(1));
     words(text);
@@ -29,13 +31,16 @@ class Dmon final : public Reader {
     fields_.clear();
     for (const std::string_view w : words_) names_.push_back(lower(w));
     processes_ = std::ranges::find(names_, "pid") != names_.end();
+    prefixed_ = prefixed;
     running_ = true;
     return true;
   }
 
   bool take(const Line& line, Builder& out) override {
     if (!running_) return false;
-    words(trim(line.text));
+    std::string_view text = trim(line.text);
+    const auto before = prefixed_ ? leading_stamp(text) : std::nullopt;
+    words(text);
     if (words_.empty()) return true;
     const char c = words_[0].front();
     if ((c < '0' || c > '9') && c != '-') {
@@ -65,6 +70,7 @@ class Dmon final : public Reader {
     }
     out.format("nvidia-smi dmon");
     out.begin_row(line.number);
+    if (before) out.set_time(*before);
     std::string date;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i] == "date") {
@@ -138,6 +144,7 @@ class Dmon final : public Reader {
 
   bool running_ = false;
   bool processes_ = false;
+  bool prefixed_ = false;  ///< something put its own stamp before each line
   std::vector<std::string> names_;
   std::vector<std::string> units_;
   std::vector<Field> fields_;

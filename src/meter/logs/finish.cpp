@@ -301,6 +301,12 @@ Result<PowerLog> Builder::finish() {
                       "clock, temperature or load",
                   "docs/formats/power_logs.md lists what can be read");
     }
+    if (!lines_.empty() && log.columns.size() > 1 && defect_counts_.contains("no_header")) {
+      return fail(Errc::kMalformedInput,
+                  "this log cannot be read: its columns have neither names nor units, so which of "
+                  "them is the power cannot be told",
+                  "log with a header or with units: without noheader or without nounits");
+    }
     const std::string what =
         lines_.empty() && processes ? "it lists processes (pmon), not readings of a GPU"
         : lines_.empty()            ? "there is no sample in it"

@@ -1,45 +1,15 @@
 // Power logs by kind: what people's tools write, and what happens to it on the way.
-#include "ergon/meter/log.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "logs/cells.hpp"
+#include "logs/log_testing.hpp"
 #include "logs/names.hpp"
 #include "logs/timestamps.hpp"
 
 namespace ergon::meter {
 namespace {
-
-Result<PowerLog> read(std::string_view text) {
-  const auto source = io::memory_source(text);
-  return read_log(*source);
-}
-
-PowerLog good(std::string_view text) {
-  auto log = read(text);
-  EXPECT_TRUE(log) << log.error().message;
-  return log ? std::move(*log) : PowerLog{};
-}
-
-double at(const PowerLog& log, std::string_view column, std::size_t row) {
-  const LogColumn* c = log.find(column);
-  EXPECT_NE(c, nullptr) << column;
-  return c == nullptr || c->text ? kMissing : c->numbers.at(row);
-}
-
-std::uint64_t missing(const PowerLog& log, std::string_view column) {
-  std::uint64_t count = 0;
-  for (const double v : log.find(column)->numbers) count += is_missing(v) ? 1 : 0;
-  return count;
-}
-
-std::string refusal(std::string_view text) {
-  const auto log = read(text);
-  EXPECT_FALSE(log) << "read: " << (log ? to_csv(*log) : "");
-  return log ? std::string() : log.error().message;
-}
 
 constexpr const char* kPlain =
     "timestamp, power.draw [W], clocks.current.sm [MHz]\n"
@@ -149,74 +119,6 @@ TEST(PowerLog, EpochsOfEveryUnit) {
   }
   const PowerLog elapsed = good("Timestamp [us];Power measure [W]\n58.0;18\n1290.5;19\n");
   EXPECT_EQ(to_csv(elapsed), "time_s,gpu,power_w\n0,0,18\n0.0012325,0,19\n");
-}
-
-TEST(PowerLog, TimesWithoutADatePassMidnight) {
-  const PowerLog log =
-      good("time,power_w\n23:59:59.5,10\n23:59:59.9,11\n00:00:00.4,12\n00:00:01.0,13\n");
-  EXPECT_EQ(log.time_ns.back(), 1'500'000'000);
-  EXPECT_TRUE(log.defects.empty());
-  EXPECT_FALSE(log.utc_ns);
-}
-
-TEST(PowerLog, RowsOfSeveralGpusWithoutAnIndex) {
-  std::string text;
-  for (int tick = 0; tick < 6; ++tick) {
-    for (int gpu = 0; gpu < 4; ++gpu) {
-      text += "2024/01/01 12:00:0" + std::to_string(tick) + ".10" + std::to_string(gpu) + ", " +
-              std::to_string(100 + gpu) + ".00 W, 50 %\n";
-    }
-  }
-  const PowerLog log = good(text);
-  EXPECT_EQ(log.gpus.size(), 4U);
-  for (std::size_t i = 0; i < log.rows(); ++i) {
-    EXPECT_EQ(at(log, "power_w", i), 100 + static_cast<double>(log.gpu[i]));
-  }
-  EXPECT_EQ(log.defect_counts.count("gap"), 0U);
-  EXPECT_EQ(log.defect_counts.at("no_header"), 1U);
-  // One GPU whose samples come in bursts is one GPU.
-  std::string bursts = "timestamp, power.draw [W]\n";
-  for (int tick = 0; tick < 6; ++tick) {
-    for (int k = 0; k < 4; ++k) {
-      bursts +=
-          "2024/01/01 12:00:0" + std::to_string(tick) + "." + std::to_string(k) + "10, 100.00 W\n";
-    }
-  }
-  EXPECT_EQ(good(bursts).gpus.size(), 1U);
-}
-
-TEST(PowerLog, AnIndexOrAColumnAGpuTellsThemApart) {
-  const PowerLog index = good(
-      "index, timestamp, power.draw [W], uuid\n0, 2024/01/01 12:00:00.1, 10.00, GPU-00000000\n"
-      "1, 2024/01/01 12:00:00.1, 20.00, GPU-00000001\n");
-  EXPECT_EQ(index.gpus, (std::vector<std::string>{"0", "1"}));
-  const PowerLog uuid = good(
-      "uuid, timestamp, power.draw [W]\nGPU-0000000a, 2024/01/01 12:00:00.1, 10.00\n"
-      "GPU-0000000b, 2024/01/01 12:00:00.1, 20.00\n");
-  EXPECT_EQ(uuid.gpus[1], "GPU-0000000b");
-  const PowerLog wide =
-      good("timestamp,gpu0_power_w,gpu1_power_w\n1747583343,13,23\n1747583344,14,24\n");
-  EXPECT_EQ(
-      to_csv(wide),
-      "time_s,time_utc,gpu,power_w\n0,2025-05-18T15:49:03Z,0,13\n0,2025-05-18T15:49:03Z,1,23\n"
-      "1,2025-05-18T15:49:04Z,0,14\n1,2025-05-18T15:49:04Z,1,24\n");
-}
-
-TEST(PowerLog, GpusWithoutAHeaderOrByTwoNames) {
-  const PowerLog counted =
-      good("0, 55, 98 %, 200.1 W\n1, 45, 8 %, 20.1 W\n0, 55, 98 %, 201.1 W\n1, 45, 8 %, 20.1 W\n");
-  EXPECT_EQ(counted.gpus.size(), 2U);
-  EXPECT_EQ(counted.find("column_1"), nullptr);
-  const PowerLog units =
-      good("2024/01/01 12:00:00.123, 45 %, 1234 MiB\n2024/01/01 12:00:01.123, 46 %, 1234 MiB\n");
-  EXPECT_EQ(units.rows(), 2U);
-  const PowerLog both = good(
-      "==============NVSMI LOG==============\nTimestamp : Tue Jul 14 09:00:44 2026\nGPU "
-      "00000000:00:09.0\n"
-      "    GPU Power Readings\n        Average Power Draw : 432.21 W\n"
-      "# gpu    pwr  gtemp\n# Idx      W      C\n    0     70     42\n");
-  EXPECT_EQ(both.gpus, std::vector<std::string>{"0"});
-  EXPECT_EQ(both.rows(), 2U);
 }
 
 TEST(PowerLog, BareWattsHaveNoTimeBase) {
@@ -373,17 +275,6 @@ TEST(PowerLog, UnitsThatContradictTheValues) {
   EXPECT_EQ(own.defect_counts.at("unit_mismatch"), 1U);
 }
 
-TEST(PowerLog, TimesThatRepeatGoBackOrJump) {
-  const PowerLog log = good("time_s,power_w\n0,1\n1,2\n1,2\n2,3\n1.5,4\n3,5\n4,6\n9,7\n10,8\n");
-  ASSERT_EQ(log.defects.size(), 3U);
-  EXPECT_EQ(log.defects[0].kind, "duplicate_time");
-  EXPECT_EQ(log.defects[0].line, 4U);
-  EXPECT_EQ(log.defects[1].kind, "time_backwards");
-  EXPECT_EQ(log.defects[2].kind, "gap");
-  EXPECT_EQ(log.defects[2].line, 9U);
-  EXPECT_EQ(to_series(log).front().size(), 8U);
-}
-
 TEST(PowerLog, TextBetweenTheRowsIsLeftOutAndNamed) {
   const PowerLog log = good(
       "timestamp, power.draw [W]\n2024/01/01 12:00:00.1, 10.00 W\nIteration 5, loss 0.3, lr 1e-4\n"
@@ -393,7 +284,7 @@ TEST(PowerLog, TextBetweenTheRowsIsLeftOutAndNamed) {
       "2024/01/01 12:00:03.1, abc\n");
   EXPECT_EQ(log.rows(), 3U);
   EXPECT_EQ(log.defect_counts.at("not_a_row"), 1U);
-  EXPECT_EQ(log.defect_counts.at("error_message"), 1U);
+  EXPECT_EQ(log.defect_counts.at("gpu_lost"), 1U);
   EXPECT_EQ(log.defect_counts.at("repeated_header"), 1U);
   EXPECT_EQ(log.defect_counts.at("column_count"), 1U);
   EXPECT_EQ(log.defect_counts.at("not_a_number"), 1U);
@@ -476,22 +367,6 @@ TEST(PowerLog, OtherPollers) {
   EXPECT_EQ(at(hwinfo, "temperature_c", 1), 55);
 }
 
-TEST(PowerLog, SeveralLogsAsOne) {
-  auto a = good(
-      "timestamp, power.draw [W]\n2024/01/01 12:00:00.0, 10.00 W\n2024/01/01 12:00:02.0, 12.00 "
-      "W\n");
-  auto b = good("timestamp, power.draw [W], temperature.gpu\n2024/01/01 12:00:01.0, 20.00 W, 44\n");
-  const auto both = join_logs({a, b}, {"gpu-a", "gpu-b"});
-  ASSERT_TRUE(both);
-  EXPECT_EQ(to_csv(*both),
-            "time_s,gpu,power_w,temperature_c\n0,gpu-a:0,10,\n1,gpu-b:0,20,44\n2,gpu-a:0,12,\n");
-  auto later = good("timestamp, power.draw [W]\n2024/01/01 12:00:03.0, 13.00 W\n");
-  const auto rotated = join_logs({a, later}, {"log", "log.1"});
-  ASSERT_TRUE(rotated);
-  EXPECT_EQ(rotated->gpus, std::vector<std::string>{"0"});
-  EXPECT_EQ(rotated->duration()->si(), 3);
-}
-
 TEST(PowerLog, DecimalCommasBetweenCommas) {
   const std::string header = "timestamp, power.draw [W], utilization.gpu [%]\n";
   const PowerLog spaced = good(header +
@@ -515,22 +390,6 @@ TEST(PowerLog, DecimalCommasBetweenCommas) {
   // A header that is short of a name, with decimal points.
   const PowerLog points = good(header + "2026/01/01 12:00:00.100, 110.50 W, 90 %, 7\n");
   EXPECT_EQ(at(points, "power_w", 0), 110.5);
-}
-
-TEST(PowerLog, LogsOfOtherBoardsOrFarApartAreOtherGpus) {
-  const auto named = [](const char* date, const char* name) {
-    return good(std::string("timestamp, name, power.draw [W]\n") + date + " 12:00:00.0, " + name +
-                ", 10.00 W\n" + date + " 12:00:01.0, " + name + ", 11.00 W\n");
-  };
-  const auto far = join_logs({named("2024/01/01", "A"), named("2026/01/01", "A")}, {"a", "b"});
-  ASSERT_TRUE(far);
-  EXPECT_EQ(far->gpus, (std::vector<std::string>{"a:0", "b:0"}));
-  EXPECT_NE(far->notes.front().find("731 days apart"), std::string::npos) << far->notes.front();
-  auto next = good("timestamp, name, power.draw [W]\n2024/01/01 12:00:02.0, B, 10.00 W\n");
-  const auto other = join_logs({named("2024/01/01", "A"), next}, {"a", "b"});
-  ASSERT_TRUE(other);
-  EXPECT_EQ(other->gpus, (std::vector<std::string>{"a:0", "b:0"}));
-  EXPECT_NE(other->notes.front().find("another board"), std::string::npos);
 }
 
 TEST(PowerLog, OnlyDefectsThatHappenedAreCounted) {

@@ -56,6 +56,19 @@ void infer(std::vector<TableColumn>& columns, const std::vector<std::string_view
       f = field_of("pstate");
     }
   }
+  // nvidia-smi prints power with two decimals and nothing else so: noheader,nounits.
+  std::vector<std::size_t> hundredths;
+  for (std::size_t i = 0; i < columns.size() && i < first.size(); ++i) {
+    const auto number = number_of(first[i], decimal_comma);
+    if (number && number->rest.empty() && number->decimals == 2) hundredths.push_back(i);
+  }
+  if (!have_power && have_time && bare > 1 && hundredths.size() == 1) {
+    columns[hundredths[0]].field = field_of("power.draw [W]");
+    columns[hundredths[0]].header = "column " + std::to_string(hundredths[0] + 1);
+    out.defect(0, "unit_assumed",
+               "the one column of two decimals is taken as watts, as nvidia-smi prints them");
+    return;
+  }
   // One bare number a line, alone or beside a time: what people log so is watts.
   if (!have_power && bare == 1 && columns.size() <= 2) {
     columns[bare_at].field = field_of("power.draw [W]");

@@ -108,7 +108,12 @@ std::optional<Nanos> clock_ns(Scan& s, bool need_seconds) {
   std::int64_t hours = *h;
   s.blanks();
   const std::size_t mark = s.at();
-  const std::string half = s.word();
+  std::string half = s.word();
+  if (half.size() == 1 && s.eat('.')) {  // "p.m.", "p. m."
+    s.blanks();
+    half += s.word();
+    s.eat('.');
+  }
   if (half == "am" || half == "pm") {
     if (hours < 1 || hours > 12) return std::nullopt;
     hours = hours % 12 + (half == "pm" ? 12 : 0);
