@@ -31,7 +31,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ERGON_CHECK(io::valid_utf8_prefix(csv) == csv.size(), "the table is UTF-8");
   const auto both = meter::join_logs({*log, *log}, {"a", "b"});
   ERGON_CHECK(both && both->rows() == 2 * log->rows(), "two logs are as long as both");
-  for (const auto& s : meter::to_series(*log)) {
+  auto timed = *log;
+  const bool without = log->time_ns.empty();
+  ERGON_CHECK(static_cast<bool>(meter::give_times(timed, Seconds(0.1))) == without,
+              "times are given to a log without");
+  for (const auto& s : meter::to_series(timed)) {
     const auto model = meter::estimate_sensor(s);
     const auto r = meter::measure_energy(s, model, {s.time_ns.front(), s.time_ns.back()});
     if (r.energy_j) {

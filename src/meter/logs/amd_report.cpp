@@ -8,29 +8,29 @@
 namespace ergon::meter::logs {
 namespace {
 
-struct Entry {
+struct AmdEntry {
   std::string_view path;  ///< sections and name, lower case
   std::string_view column;
 };
-constexpr std::array kEntries = {
-    Entry{"usage/gfx_activity", "utilization"},
-    Entry{"usage/gfx_usage", "utilization"},
-    Entry{"usage/umc_activity", "memory_utilization"},
-    Entry{"usage/mem_usage", "memory_utilization"},
-    Entry{"power/socket_power", "power_w"},
-    Entry{"power/current_power", "power_w"},
-    Entry{"power/current_socket_power", "power_w"},
-    Entry{"power/average_power", "average_power_w"},
-    Entry{"power/average_socket_power", "average_power_w"},
-    Entry{"power/power_limit", "power_limit_w"},
-    Entry{"clock/gfx_0/clk", "clock_hz"},
-    Entry{"clock/gfx/cur_clk", "clock_hz"},
-    Entry{"clock/mem_0/clk", "memory_clock_hz"},
-    Entry{"clock/mem/cur_clk", "memory_clock_hz"},
-    Entry{"temperature/edge", "temperature_c"},
-    Entry{"temperature/hotspot", "hotspot_temperature_c"},
-    Entry{"temperature/mem", "memory_temperature_c"},
-    Entry{"energy/total_energy_consumption", "energy_j"},
+constexpr std::array kAmdEntries = {
+    AmdEntry{"usage/gfx_activity", "utilization"},
+    AmdEntry{"usage/gfx_usage", "utilization"},
+    AmdEntry{"usage/umc_activity", "memory_utilization"},
+    AmdEntry{"usage/mem_usage", "memory_utilization"},
+    AmdEntry{"power/socket_power", "power_w"},
+    AmdEntry{"power/current_power", "power_w"},
+    AmdEntry{"power/current_socket_power", "power_w"},
+    AmdEntry{"power/average_power", "average_power_w"},
+    AmdEntry{"power/average_socket_power", "average_power_w"},
+    AmdEntry{"power/power_limit", "power_limit_w"},
+    AmdEntry{"clock/gfx_0/clk", "clock_hz"},
+    AmdEntry{"clock/gfx/cur_clk", "clock_hz"},
+    AmdEntry{"clock/mem_0/clk", "memory_clock_hz"},
+    AmdEntry{"clock/mem/cur_clk", "memory_clock_hz"},
+    AmdEntry{"temperature/edge", "temperature_c"},
+    AmdEntry{"temperature/hotspot", "hotspot_temperature_c"},
+    AmdEntry{"temperature/mem", "memory_temperature_c"},
+    AmdEntry{"energy/total_energy_consumption", "energy_j"},
 };
 
 class AmdReport final : public Reader {
@@ -76,8 +76,8 @@ class AmdReport final : public Reader {
     std::string path;
     for (const auto& section : sections_) path += section.second + '/';
     path += name;
-    const auto known = std::ranges::find(kEntries, path, &Entry::path);
-    if (known != kEntries.end()) values_.emplace(known->column, value);
+    const auto known = std::ranges::find(kAmdEntries, path, &AmdEntry::path);
+    if (known != kAmdEntries.end()) values_.emplace(known->column, value);
     return true;
   }
 

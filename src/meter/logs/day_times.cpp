@@ -7,8 +7,8 @@
 namespace ergon::meter::logs {
 namespace {
 
-constexpr Nanos kSecond = 1'000'000'000;
-constexpr Nanos kHour = 3'600 * kSecond;
+constexpr Nanos kClockSecond = 1'000'000'000;
+constexpr Nanos kHour = 3'600 * kClockSecond;
 constexpr Nanos kHalfDay = 12 * kHour;
 
 // The distance of two ticks: rows of several GPUs lie closer.
@@ -85,8 +85,8 @@ void Builder::half_days() {
 void Builder::seasons() {
   if (!times_.kind || *times_.kind != Stamp::Kind::kLocal) return;
   const Nanos step = tick_step(times_.ns);
-  if (step <= 0 || step > 60 * kSecond) return;
-  const Nanos slack = 2 * step + kSecond / 2;
+  if (step <= 0 || step > 60 * kClockSecond) return;
+  const Nanos slack = 2 * step + kClockSecond / 2;
   Nanos offset = 0;
   Nanos last = kNoTime;
   for (std::size_t i = 0; i < times_.ns.size(); ++i) {

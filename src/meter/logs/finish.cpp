@@ -301,7 +301,8 @@ Result<PowerLog> Builder::finish() {
                       "clock, temperature or load",
                   "docs/formats/power_logs.md lists what can be read");
     }
-    if (!lines_.empty() && log.columns.size() > 1 && defect_counts_.contains("no_header")) {
+    if (!lines_.empty() && log.columns.size() > 1 && count_of("no_header") > 0 &&
+        count_of("not_a_row") == 0) {
       return fail(Errc::kMalformedInput,
                   "this log cannot be read: its columns have neither names nor units, so which of "
                   "them is the power cannot be told",

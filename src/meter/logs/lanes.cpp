@@ -7,7 +7,7 @@
 namespace ergon::meter::logs {
 namespace {
 
-constexpr Nanos kOneSecond = 1'000'000'000;
+constexpr Nanos kWholeSecond = 1'000'000'000;
 // One call of nvidia-smi prints its GPUs within this time.
 constexpr double kOneTickNs = 60e6;
 constexpr std::size_t kMostLanes = 16;
@@ -156,7 +156,8 @@ void Builder::lanes() {
   const bool timed =
       times_.kind && std::ranges::all_of(times_.ns, [](Nanos t) { return t != kNoTime; });
   const auto& ns = times_.ns;
-  const bool whole = timed && std::ranges::all_of(ns, [](Nanos t) { return t % kOneSecond == 0; });
+  const bool whole =
+      timed && std::ranges::all_of(ns, [](Nanos t) { return t % kWholeSecond == 0; });
   // One tick: what has the same millisecond is one call's.
   if (timed && !whole && n <= kMostLanes && ns.front() == ns.back() &&
       std::ranges::all_of(ns, [&](Nanos t) { return t == ns.front(); })) {

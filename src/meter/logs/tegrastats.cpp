@@ -6,7 +6,7 @@
 namespace ergon::meter::logs {
 namespace {
 
-bool digits(std::string_view text) {
+bool bare_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -18,7 +18,7 @@ std::optional<double> milliwatts(std::string_view text) {
     const std::size_t slash = std::min(text.find('/'), text.size());
     std::string_view part = text.substr(0, slash);
     if (part.ends_with("mW")) part.remove_suffix(2);
-    if (!digits(part) || part.size() > 9) return std::nullopt;
+    if (!bare_digits(part) || part.size() > 9) return std::nullopt;
     if (!now) now = number_of(part)->value;
     text.remove_prefix(std::min(slash + 1, text.size()));
   }
