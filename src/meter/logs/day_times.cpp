@@ -10,6 +10,8 @@ namespace {
 constexpr Nanos kClockSecond = 1'000'000'000;
 constexpr Nanos kHour = 3'600 * kClockSecond;
 constexpr Nanos kHalfDay = 12 * kHour;
+// A log of times that jump about all the time is not followed for more than 60 years.
+constexpr Nanos kMostShift = 60 * 366 * 2 * kHalfDay;
 
 // The distance of two ticks: rows of several GPUs lie closer.
 Nanos tick_step(const std::vector<Nanos>& times) {
@@ -48,7 +50,7 @@ void Builder::unwrap() {
   Nanos offset = 0;
   Nanos last = kNoTime;
   for (Nanos& t : times_.ns) {
-    if (t == kNoTime) continue;
+    if (t == kNoTime || offset > kMostShift) continue;
     if (last != kNoTime && t + offset < last - whole / 2) {
       offset += whole;
       note(day ? "times without a date pass midnight" : "times without hours pass the hour");
@@ -69,7 +71,7 @@ void Builder::half_days() {
   Nanos offset = 0;
   Nanos last = kNoTime;
   for (Nanos& t : times_.ns) {
-    if (t == kNoTime) continue;
+    if (t == kNoTime || offset > kMostShift) continue;
     const Nanos back = last == kNoTime ? 0 : last - t;
     if (back > kHalfDay - kHour && back < kHalfDay && in_day(last) >= kHalfDay) {
       offset += kHalfDay;

@@ -30,7 +30,7 @@ std::optional<std::string> cell_of(const Value& v) {
   const Value* value = v.find("value");
   const Value* unit = v.find("unit");
   if (value == nullptr || unit == nullptr || v.as_object()->size() > 2) return std::nullopt;
-  const auto number = cell_of(*value);
+  auto number = cell_of(*value);
   const auto* word = unit->as_string();
   if (!number || number->empty() || word == nullptr || missing_marker(*number)) return number;
   return *number + ' ' + *word;

@@ -258,6 +258,11 @@ TEST(PowerLog, AnotherBoardUnderTheSameIdIsTold) {
   EXPECT_EQ(defects(log, "gap"), 1U);
 }
 
+TEST(PowerLog, ATimeBeyondAllDatesIsNone) {
+  EXPECT_FALSE(logs::number_time("9774383410.5", std::nullopt));
+  EXPECT_TRUE(logs::number_time("8999999999.5", std::nullopt));
+}
+
 TEST(PowerLog, TimesByAStatedInterval) {
   PowerLog log =
       good("# gpu    pwr\n# Idx      W\n    0    119\n    1    159\n    0    121\n    1    161\n");

@@ -251,7 +251,8 @@ std::optional<Stamp> epoch_seconds(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9')
     whole = whole * 10 + (text[at++] - '0');
-  if (at != 10) return std::nullopt;
+  constexpr Nanos kLatest = 9'000'000'000;  // nanoseconds since 1970 fit until then
+  if (at != 10 || whole > kLatest) return std::nullopt;
   Nanos fraction = 0;
   if (at < text.size()) {
     if (text[at++] != '.') return std::nullopt;
