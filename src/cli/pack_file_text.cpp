@@ -11,7 +11,10 @@ Result<bool> is_pack_file(const std::string& path) {
   const auto got = source->read(std::span(head.data(), head.size()));
   if (!got) return false;
   head.resize(*got);
-  return head.find("\"ergon.packs/") != std::string::npos;
+  const auto holds = [&head](const char* word) { return head.find(word) != std::string::npos; };
+  // Also without its schema: reading it says then what is missing.
+  return holds("\"ergon.packs/") ||
+         (holds("\"packs\"") && !holds("\"traceEvents\"") && !holds("\"schema\""));
 }
 
 namespace {

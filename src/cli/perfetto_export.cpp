@@ -58,6 +58,20 @@ class Writer {
   bool first_ = true;
 };
 
+// What the table keeps of an event's own arguments.
+std::string own_args(const trace::EventTable& table, trace::EventId e) {
+  std::string args;
+  const auto add = [&args](std::string_view member) {
+    if (!args.empty()) args += ',';
+    args += member;
+  };
+  const std::string_view detail = table.strings.view(table.detail[e]);
+  if (detail.size() > 2) add(detail.substr(1, detail.size() - 2));  // an object without its braces
+  if (table.external_id[e] >= 0) add("\"External id\":" + std::to_string(table.external_id[e]));
+  if (table.correlation[e] >= 0) add("\"correlation\":" + std::to_string(table.correlation[e]));
+  return args;
+}
+
 // Pids and tids of the page: the trace's own for host threads; for GPU streams the device as
 // process.
 struct Place {
@@ -128,13 +142,14 @@ std::string perfetto_text(const Graph& graph, const std::vector<ClockChange>& cl
       const auto kind = table.kind[e];
       if (kind == trace::EventKind::kOther || kind == trace::EventKind::kSyncRecord) continue;
       const Place& place = places[table.track[e]];
-      std::string args;
+      std::string args = own_args(table, e);
       const char* category = "host";
       if (const auto at = gpu_nodes[r].find(e); at != gpu_nodes[r].end()) {
         category = critical[at->second] ? "gpu,critical" : "gpu";
-        args = "\"total_slack_ns\":" + std::to_string(slack.total_ns[at->second]) +
-               ",\"free_slack_ns\":" + std::to_string(slack.free_ns[at->second]) +
-               ",\"critical\":" + (critical[at->second] ? "true" : "false");
+        if (!args.empty()) args += ',';
+        args += "\"total_slack_ns\":" + std::to_string(slack.total_ns[at->second]) +
+                ",\"free_slack_ns\":" + std::to_string(slack.free_ns[at->second]) +
+                ",\"critical\":" + (critical[at->second] ? "true" : "false");
       }
       writer.slice(place.pid, place.tid, table.name_of(e), category, table.start_ns[e] + shift[r],
                    table.duration_ns[e], args);

@@ -10,20 +10,17 @@ namespace {
 // Time by key, a small number; each key has a name, and keys may share one.
 class Shares {
  public:
-  explicit Shares(std::size_t keys) : place_(keys, kNone) {}
+  explicit Shares(std::size_t keys) : time_(keys, 0), used_(keys, 0) {}
   void add(std::size_t key, Nanos time) {
-    if (time == 0) return;
-    if (place_[key] == kNone) {
-      place_[key] = static_cast<std::uint32_t>(times_.size());
-      times_.emplace_back(key, 0);
-    }
-    times_[place_[key]].second += time;
+    time_[key] += time;
+    used_[key] |= static_cast<std::uint8_t>(time != 0);
   }
   template <class NameOf>
   std::vector<Share> take(NameOf&& name_of) {
     std::vector<Share> shares;
-    shares.reserve(times_.size());
-    for (const auto& [key, time] : times_) shares.push_back({std::string(name_of(key)), time});
+    for (std::size_t key = 0; key < used_.size(); ++key) {
+      if (used_[key] != 0) shares.push_back({std::string(name_of(key)), time_[key]});
+    }
     std::sort(shares.begin(), shares.end(),
               [](const Share& a, const Share& b) { return a.name < b.name; });
     std::size_t kept = 0;
@@ -42,8 +39,8 @@ class Shares {
   }
 
  private:
-  std::vector<std::uint32_t> place_;  // by key; kNone: no time yet
-  std::vector<std::pair<std::size_t, Nanos>> times_;
+  std::vector<Nanos> time_;         // by key
+  std::vector<std::uint8_t> used_;  // by key: some time was added
 };
 
 // Keys of a list: these first, then names of the tables, or tracks.

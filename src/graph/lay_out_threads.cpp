@@ -101,21 +101,19 @@ class ThreadLayout {
   void emit_mark(std::uint32_t event, Nanos at) { emit(event, NodeKind::kHost, at, 0, true); }
 
   void open_call(std::uint32_t e, Nanos end) {
-    Open call{e, end, NodeKind::kApi, 0, 0};
     // Waits are sorted by call, and calls come in order.
     while (wait_ < d_.waits.size() && d_.waits[wait_].call < e) ++wait_;
-    call.wait_begin = wait_;
+    const std::uint32_t wait_begin = wait_;
     while (wait_ < d_.waits.size() && d_.waits[wait_].call == e) ++wait_;
-    call.wait_end = wait_;
     const ApiClass c = d_.api(e);
-    const bool needed = launches(c) || call.wait_begin != call.wait_end;
+    const bool needed = launches(c) || wait_begin != wait_;
     t_.launches = t_.launches || (launches(c) && d_.slot[e] != kNone);
     d_.slot[e] = kNone;
     if (needed) {
       d_.slot[e] = next_pre();
       fresh_call_ = true;
     }
-    open_.push_back(call);
+    open_.push_back({e, end, NodeKind::kApi, wait_begin, wait_});
   }
 
   // The innermost event has run from at_ to `to`.
@@ -127,9 +125,9 @@ class ThreadLayout {
   }
 
   void close() {
+    if (open_.back().wait_begin == open_.back().wait_end) return open_.pop_back();
     const Open top = open_.back();
     open_.pop_back();
-    if (top.wait_begin == top.wait_end) return;
     Nanos held = kNever;
     bool by_start = false;
     for (std::uint32_t i = top.wait_begin; i < top.wait_end; ++i) {
@@ -197,7 +195,7 @@ void lay_out_threads(Draft& d) {
   // Address space for what is typical; memory only for what comes.
   std::size_t events = 0;
   for (const HostThread& t : d.threads) events += t.end - t.begin;
-  const std::size_t nodes = events + events / 2;
+  const std::size_t nodes = 2 * events;
   d.host_event.reserve(nodes);
   d.host_kind.reserve(nodes);
   d.host_start.reserve(nodes);

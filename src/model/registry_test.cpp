@@ -70,6 +70,12 @@ TEST(Registry, EveryIdNameAndAliasFindsItsOwnDevice) {
   }
 }
 
+TEST(Registry, IdsAreThoseOfTheBuiltInDevices) {
+  std::vector<std::string> ids;
+  for (const Device& d : built_in_devices()) ids.push_back(d.id);
+  EXPECT_EQ(device_ids(), ids);
+}
+
 TEST(Registry, AWideNameSaysWhatItMeans) {
   const auto a100 = find_device("a100");
   EXPECT_NE(a100->note.find("a100 means NVIDIA A100-SXM4-80GB"), std::string::npos) << a100->note;

@@ -80,20 +80,16 @@ double norm_share(double core, double memory, double p) {
   return a + b > 0 ? a / (a + b) : 1;
 }
 
-struct CoreShare {
-  double value, low, high;
-};
+}  // namespace
 
-/// Of the time that a GPU was seen to take, which share follows the SM clock. The roofline's part
-/// is shared out by overlap; what it does not explain is latency, which follows the clock (at least
-/// three tenths of it).
-CoreShare core_share(const Roofline& t, double observed) {
-  const double explained = std::min(1.0, t.value / observed);
+// Of the time that a GPU was seen to take, which share follows the SM clock. The roofline's part
+// is shared out by overlap; what it does not explain is latency, which follows the clock (at least
+// three tenths of it).
+Responder::CoreShare Responder::core_share(double observed) const {
+  const double explained = std::min(1.0, roofline_s_ / observed);
   const double rest = 1 - explained;
-  const double likely = norm_share(t.core, t.memory, 3);
-  const double spread[] = {norm_share(t.core, t.memory, 1), likely, t.core >= t.memory ? 1.0 : 0.0};
-  CoreShare s{explained * likely + rest, 1, 0};
-  for (const double x : spread) {
+  CoreShare s{explained * likely_ + rest, 1, 0};
+  for (const double x : {added_, likely_, separate_}) {
     s.low = std::min(s.low, explained * x + 0.3 * rest);
     s.high = std::max(s.high, explained * x + rest);
   }
@@ -102,69 +98,82 @@ CoreShare core_share(const Roofline& t, double observed) {
   return s;
 }
 
-struct Dynamic {
-  double core = 0, memory = 0, low = 0, high = 0;
-};
+void Responder::know_time(const Work& work, const Device& d, double f) {
+  const Roofline t = roofline(work, d, f, 1);
+  roofline_s_ = t.value;
+  by_link_ = t.link >= std::max(t.core, t.memory) && t.link > 0;
+  added_ = norm_share(t.core, t.memory, 1);
+  likely_ = norm_share(t.core, t.memory, 3);
+  separate_ = t.core >= t.memory ? 1.0 : 0.0;
+}
 
-/// Joules of Work at the reference clock. Work that the peaks do not allow in the observed time did
-/// not happen as counted (caches, a faster algorithm): it is cut to the peak.
-Dynamic dynamic_energy(const Work& work, const Device& d, double f, double observed) {
-  Dynamic e;
-  const double v2 = voltage_squared(d, f).value;
+// Joules of Work at the reference clock. Work that the peaks do not allow in the observed time did
+// not happen as counted (caches, a faster algorithm): it is cut to the peak.
+void Responder::know_energy(const Work& work, const Device& d, double f) {
+  voltage2_ = voltage_squared(d, f).value;
   const double speed = core_speed(d, f);
-  const auto add = [&](double amount, double most, const Coefficient& c, double factor) {
-    const double cut = std::min(amount, most);
-    const double share = c.core_share.value();
-    const double core = cut * factor * share * v2;
-    const double other = cut * factor * (1 - share);
-    e.core += c.total.value() * core;
-    e.memory += c.total.value() * other;
-    e.low += c.total.estimate.low * (core + other);
-    e.high += c.total.estimate.high * (core + other);
+  const auto add = [&](double amount, std::optional<double> most_rate, const Coefficient& c,
+                       double factor) {
+    counts_[counted_++] = {.amount = amount,
+                           .most_rate = most_rate,
+                           .factor = factor,
+                           .core_share = c.core_share.value(),
+                           .value_j = c.total.value(),
+                           .low_j = c.total.estimate.low,
+                           .high_j = c.total.estimate.high};
+  };
+  const auto times = [](const MaybeFigure& peak, double scale) -> std::optional<double> {
+    if (!peak) return std::nullopt;
+    return peak->estimate.high * scale;
   };
   for (std::size_t i = 0; i < kUnits; ++i) {
-    const auto& ops = work.ops[i];
-    const auto& peak = d.peak_flops[i];
-    const auto& c = d.unit_j[i];
-    if (!ops || !c) continue;
-    add(ops->si(), peak ? peak->estimate.high * speed * observed : ops->si(), *c, 1);
+    if (work.ops[i] && d.unit_j[i])
+      add(work.ops[i]->si(), times(d.peak_flops[i], speed), *d.unit_j[i], 1);
   }
   for (std::size_t i = 0; i < kLevels; ++i) {
-    const auto& bytes = work.bytes[i];
-    const auto& bandwidth = d.bandwidth[i];
-    const auto& c = d.level_j[i];
-    if (!bytes || !c) continue;
     const bool core = static_cast<Level>(i) == Level::kL1 || static_cast<Level>(i) == Level::kL2;
-    const double most =
-        bandwidth ? bandwidth->estimate.high * (core ? speed : 1) * observed : bytes->si();
-    add(bytes->si(), most, *c, 8);
+    if (work.bytes[i] && d.level_j[i])
+      add(work.bytes[i]->si(), times(d.bandwidth[i], core ? speed : 1), *d.level_j[i], 8);
+  }
+}
+
+Responder::Dynamic Responder::dynamic_energy(double observed) const {
+  Dynamic e;
+  for (std::size_t i = 0; i < counted_; ++i) {
+    const Count& c = counts_[i];
+    const double cut = c.most_rate ? std::min(c.amount, *c.most_rate * observed) : c.amount;
+    const double core = cut * c.factor * c.core_share * voltage2_;
+    const double other = cut * c.factor * (1 - c.core_share);
+    e.core += c.value_j * core;
+    e.memory += c.value_j * other;
+    e.low += c.low_j * (core + other);
+    e.high += c.high_j * (core + other);
   }
   return e;
 }
 
-Response from_work(const Device& d, const ClockTable& table, const Observation& o) {
-  const double time = o.time.si();
-  const double f = table.reference.si();
+Response Responder::from_work(double time) const {
   Response r;
-  const Roofline t = roofline(*o.work, d, f, 1);
-  if (t.link >= std::max(t.core, t.memory) && t.link > 0) {
+  if (by_link_) {
     // The link sets the time; only its set-up is the GPU's.
     r.fixed_s = time;
     r.core_high_s = 0.02 * time;
   } else {
-    const CoreShare s = core_share(t, time);
+    const CoreShare s = core_share(time);
     r.core_s = time * s.value;
     r.memory_s = time - r.core_s;
     r.core_low_s = time * s.low;
     r.core_high_s = time * s.high;
   }
-  const Dynamic e = dynamic_energy(*o.work, d, f, time);
+  const Dynamic e = dynamic_energy(time);
   r.core_j = e.core;
   r.memory_j = e.memory;
   r.dynamic_low_j = e.low;
   r.dynamic_high_j = e.high;
   return r;
 }
+
+namespace {
 
 bool says_something(const Work& work) {
   for (const auto& x : work.ops) {
@@ -224,20 +233,30 @@ ClockTable clock_table(const Device& d, Hertz reference) {
   return t;
 }
 
-Response respond(const Device& d, const ClockTable& table, const Observation& o,
-                 bool* power_capped) {
-  const double time = o.time.si();
+Responder::Responder(const Device& d, const ClockTable& table, const Work* work, WorkClass kind,
+                     Known known)
+    : table_(&table),
+      kind_(known == Known::kUnknown ? WorkClass::kUnknown : kind),
+      shapes_(known == Known::kShapes && work != nullptr && says_something(*work)),
+      message_(!shapes_ && kind == WorkClass::kCollective && work != nullptr) {
+  const double f = table.reference.si();
+  if (shapes_) know_time(*work, d, f);
+  if (shapes_ || message_) know_energy(*work, d, f);
+}
+
+Response Responder::operator()(Seconds observed, bool* power_capped) const {
+  const ClockTable& table = *table_;
+  const double time = observed.si();
   if (power_capped != nullptr) *power_capped = false;
   if (!(time > 0)) return {};
-  const bool shapes = o.known == Known::kShapes && o.work != nullptr && says_something(*o.work);
   Response r;
-  if (shapes) {
-    r = from_work(d, table, o);
+  if (shapes_) {
+    r = from_work(time);
   } else {
-    r = from_class(table, o.known == Known::kUnknown ? WorkClass::kUnknown : o.kind, time);
-    if (o.kind == WorkClass::kCollective && o.work != nullptr) {
+    r = from_class(table, kind_, time);
+    if (message_) {
       // Its message is known: what it moves comes on top of the polling that the class stands for.
-      const Dynamic e = dynamic_energy(*o.work, d, table.reference.si(), time);
+      const Dynamic e = dynamic_energy(time);
       r.core_j += e.core;
       r.memory_j += e.memory;
       r.dynamic_low_j += e.low;
@@ -259,6 +278,11 @@ Response respond(const Device& d, const ClockTable& table, const Observation& o,
   r.dynamic_low_j = std::min(r.dynamic_low_j, r.core_j + r.memory_j);
   r.dynamic_high_j = std::max(std::min(r.dynamic_high_j, room), r.core_j + r.memory_j);
   return r;
+}
+
+Response respond(const Device& d, const ClockTable& table, const Observation& o,
+                 bool* power_capped) {
+  return Responder(d, table, o.work, o.kind, o.known)(o.time, power_capped);
 }
 
 ResponsePoint at(const ClockTable& table, const Response& r, std::size_t i) {

@@ -7,6 +7,13 @@
 #include "exact_model.hpp"
 #include "numbers.hpp"
 
+// What LAPACK calls when it is given a bad argument. Its own version writes, for which it needs the
+// run-time library of Fortran.
+// NOLINTNEXTLINE(readability-identifier-naming): the name that LAPACK calls
+extern "C" void xerbla_(const char* /*routine*/, const int* /*argument*/) {
+  ERGON_CHECK(false, "LAPACK was given a bad argument");
+}
+
 namespace ergon::plan {
 namespace {
 

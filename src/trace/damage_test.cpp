@@ -1,6 +1,7 @@
 // Damage at every place of a trace: no crash, no hang, and what is sound elsewhere is kept.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -67,6 +68,54 @@ TEST(Damage, TruncatedAnywhereKeepsTheEventsBefore) {
     EXPECT_GE(damage(*table), 1U) << length;
     EXPECT_GE(table->size(), length >= second ? 2U : 1U) << length;
     EXPECT_EQ(table->name_of(0), "op0");
+  }
+}
+
+// As /dev/zero.
+class Endless final : public io::ByteSource {
+ public:
+  Result<std::size_t> read(std::span<char> out) override {
+    std::ranges::fill(out, '\0');
+    position_ += out.size();
+    EXPECT_LE(position_, std::uint64_t{1} << 24U);
+    if (position_ > std::uint64_t{1} << 24U) return fail(Errc::kIo, "read on and on", "");
+    return out.size();
+  }
+  [[nodiscard]] std::uint64_t position() const override { return position_; }
+  [[nodiscard]] io::InputRecord record() const override {
+    return {.path = "zeros", .bytes = position_, .format = {}, .digest = {}};
+  }
+
+ private:
+  std::uint64_t position_ = 0;
+};
+
+TEST(Damage, WhatIsNoJsonIsNotReadToItsEnd) {
+  for (const int threads : {1, 2}) {
+    Endless source;
+    const auto table = read_trace(source, {.threads = threads});
+    ASSERT_FALSE(table.has_value());
+    EXPECT_EQ(table.error().code, Errc::kMalformedInput);
+    EXPECT_EQ(table.error().message.find("zeros: this looks like binary data"), 0U)
+        << table.error().message;
+  }
+}
+
+TEST(Damage, AMessageNamesItsFileOnce) {
+  // The magic number of zstd and nothing behind it.
+  const auto source = io::memory_source("\x28\xb5\x2f\xfd", "short.zst");
+  const auto table = read_trace(*source, {.threads = 1});
+  ASSERT_FALSE(table.has_value());
+  EXPECT_EQ(table.error().message, "short.zst: the zstd data end too early");
+}
+
+TEST(Damage, APackFileIsTakenForOne) {
+  for (const char* text : {R"({"packs": []})", R"({"schema": "ergon.packs/1", "packs": []})"}) {
+    const auto table = read_damaged(text);
+    ASSERT_FALSE(table.has_value());
+    EXPECT_NE(table.error().message.find("looks like a pack file"), std::string::npos)
+        << table.error().message;
+    EXPECT_NE(table.error().hint.find("ergon plan FILE"), std::string::npos);
   }
 }
 

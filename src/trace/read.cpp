@@ -104,7 +104,11 @@ class ReadAhead final : public io::ByteSource {
 Result<EventTable> read_one(io::ByteSource& source, const ReadOptions& options,
                             ReadTimings& timings) {
   const auto named = [&source](Result<EventTable> table) -> Result<EventTable> {
-    if (!table) table.error().message = source.record().path + ": " + table.error().message;
+    if (table) return table;
+    // What fails below the trace (a compressed stream) names its file itself.
+    const std::string name = source.record().path + ": ";
+    std::string& message = table.error().message;
+    if (!message.starts_with(name)) message.insert(0, name);
     return table;
   };
   if (options.threads < 2) return named(kineto::read(source, options, timings));

@@ -64,9 +64,9 @@ std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
   return operations;
 }
 
-void add_fine_groups(const graph::Graph& graph, const Window& window,
-                     std::span<const NodeModel> models, std::span<const NodeId> operations,
-                     std::uint32_t gpu, std::vector<FineGroup>& out) {
+void add_fine_groups(const graph::Graph& graph, const Window& window, const NodeModels& models,
+                     std::span<const NodeId> operations, std::uint32_t gpu,
+                     std::vector<FineGroup>& out) {
   out.reserve(out.size() + operations.size());
   Nanos until = window.begin_ns;
   for (std::size_t i = 0; i < operations.size(); ++i) {

@@ -36,7 +36,10 @@ double misfit(const Sums& a, const Sums& b, double limit_w) {
 struct Chunk {
   Segment segment;
   Sums sums;
-  std::size_t previous = 0, next = 0;  // living neighbours
+};
+// One that is joined with its living neighbours.
+struct Link : Chunk {
+  std::size_t previous = 0, next = 0;
   std::uint32_t version = 0;
   bool alive = true;
 };
@@ -45,10 +48,11 @@ constexpr std::size_t kNoChunk = static_cast<std::size_t>(-1);
 // Chunks of at least `least` ns, or less where the response changes, never split where something
 // that scales runs across, unless it has grown too long.
 std::vector<Chunk> chunks_of(const graph::Graph& graph, const Window& window,
-                             std::span<const NodeModel> models, std::span<const NodeId> operations,
+                             const NodeModels& models, std::span<const NodeId> operations,
                              const std::vector<bool>& hard, Nanos least, Nanos longest,
                              double limit_w) {
   std::vector<Chunk> chunks;
+  chunks.reserve(operations.size());
   Nanos running_until = window.begin_ns;  // of what scales
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
     const NodeId n = operations[i];
@@ -60,9 +64,11 @@ std::vector<Chunk> chunks_of(const graph::Graph& graph, const Window& window,
     if (!cut) {
       const Nanos length = start - chunks.back().segment.start_ns;
       const bool clean = start >= running_until;
-      const bool differs = misfit(chunks.back().sums, sums, limit_w) >
-                           0.02 * std::min(sums.time, chunks.back().sums.time);
-      cut = (clean && length > 0 && (length >= least || differs)) || length >= longest;
+      const auto differs = [&] {
+        return misfit(chunks.back().sums, sums, limit_w) >
+               0.02 * std::min(sums.time, chunks.back().sums.time);
+      };
+      cut = (clean && length > 0 && (length >= least || differs())) || length >= longest;
     }
     if (cut) {
       Chunk c;
@@ -117,15 +123,18 @@ struct Join {
   }
 };
 
-void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tolerance_s,
-                     double limit_w) {
-  double lost = join_the_most_alike(chunks, wanted, tolerance_s, limit_w);
+std::vector<Segment> join_neighbours(std::vector<Chunk> pieces, std::size_t wanted,
+                                     double tolerance_s, double limit_w) {
+  double lost = join_the_most_alike(pieces, wanted, tolerance_s, limit_w);
+  std::vector<Link> chunks;
+  chunks.reserve(pieces.size());
+  for (const Chunk& c : pieces) chunks.push_back({c});
   std::size_t alive = chunks.size();
   std::priority_queue<Join> joins;
   const auto propose = [&](std::size_t left) {
     if (left == kNoChunk || chunks[left].next == kNoChunk) return;
-    const Chunk& a = chunks[left];
-    const Chunk& b = chunks[a.next];
+    const Link& a = chunks[left];
+    const Link& b = chunks[a.next];
     if (b.segment.hard) return;
     joins.push({misfit(a.sums, b.sums, limit_w), left, a.version, b.version});
   };
@@ -136,7 +145,7 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
   for (std::size_t i = 0; i < chunks.size(); ++i) propose(i);
   while (!joins.empty()) {
     const Join join = joins.top();
-    Chunk& a = chunks[join.left];
+    Link& a = chunks[join.left];
     if (!a.alive || a.version != join.left_version || a.next == kNoChunk ||
         chunks[a.next].version != join.right_version) {
       joins.pop();
@@ -145,7 +154,7 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
     if (alive <= wanted && lost + join.cost > tolerance_s) break;
     joins.pop();
     lost += join.cost;
-    Chunk& b = chunks[a.next];
+    Link& b = chunks[a.next];
     a.segment.end = b.segment.end;
     a.sums.add(b.sums);
     ++a.version;
@@ -157,13 +166,17 @@ void join_neighbours(std::vector<Chunk>& chunks, std::size_t wanted, double tole
     propose(join.left);
     propose(a.previous);
   }
+  std::vector<Segment> segments;
+  for (const Link& c : chunks) {
+    if (c.alive) segments.push_back(c.segment);
+  }
+  return segments;
 }
 
 }  // namespace
 
 std::vector<Segment> cut_segments(const graph::Graph& graph, const Window& window,
-                                  std::span<const NodeModel> models,
-                                  std::span<const NodeId> operations,
+                                  const NodeModels& models, std::span<const NodeId> operations,
                                   const std::vector<bool>& hard_cuts, const CutOptions& options) {
   const Nanos length = window.end_ns - window.begin_ns;
   const Nanos least = length / static_cast<Nanos>(8 * options.max_packs) + 1;
@@ -172,12 +185,8 @@ std::vector<Segment> cut_segments(const graph::Graph& graph, const Window& windo
       chunks_of(graph, window, models, operations, hard_cuts, least, longest, options.limit_w);
   // Alike enough: all joins together misrepresent at most this share of the window.
   constexpr double kTolerance = 1e-4;
-  join_neighbours(chunks, options.max_packs, kTolerance * to_seconds(length).si(), options.limit_w);
-  std::vector<Segment> segments;
-  for (const Chunk& c : chunks) {
-    if (c.alive) segments.push_back(c.segment);
-  }
-  return segments;
+  return join_neighbours(std::move(chunks), options.max_packs, kTolerance * to_seconds(length).si(),
+                         options.limit_w);
 }
 
 }  // namespace ergon::plan

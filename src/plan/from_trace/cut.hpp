@@ -26,7 +26,7 @@ struct CutOptions {
 /// nothing that scales runs across the cut; always where `hard_cuts` (ascending, one flag an
 /// operation) asks for it. Neighbours of like response are joined, the most alike first.
 std::vector<Segment> cut_segments(const graph::Graph& graph, const Window& window,
-                                  std::span<const NodeModel> models,
+                                  const NodeModels& models,
                                   std::span<const graph::NodeId> operations,
                                   const std::vector<bool>& hard_cuts, const CutOptions& options);
 

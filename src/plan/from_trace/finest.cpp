@@ -1,6 +1,5 @@
 // The bound for one pack an operation without switch cost: a Lagrangian over the makespan.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -8,17 +7,19 @@
 #include <vector>
 
 #include "ergon/plan/trace_packs.hpp"
+#include "wide.hpp"
 
 namespace ergon::plan {
 namespace {
 
-// Operations are taken eight at a time, one a vector lane.
-constexpr std::size_t kWide = 8;
-using Wide = std::array<double, kWide>;
+// Operations are taken so many at a time, one a lane.
+constexpr std::size_t kLanesOfBlock = 8;
+using Eight = Wide<kLanesOfBlock>;
+constexpr std::size_t kParts = Eight::kParts;
 
 struct Block {
-  Wide length_s, room_s, busy_share, core_s, memory_s, fixed_s, core_j, memory_j;
-  Wide kept;  // what an operation that is kept at the trace's clock pays for any other: too much
+  Eight length_s, room_s, busy_share, core_s, memory_s, fixed_s, core_j, memory_j;
+  Eight kept;  // what an operation that is kept at the trace's clock pays for any other: too much
 };
 
 // Missing operations at the end of the last block count nothing.
@@ -27,23 +28,23 @@ Block block_of(std::span<const FineGroup> groups) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const FineGroup& g = groups[i];
     const double t = g.observed_s;
-    b.length_s[i] = g.length_s;
-    b.room_s[i] = g.overlap_s + g.length_s;
-    b.busy_share[i] = t > 0 ? g.busy_s / t : 0;
-    b.core_s[i] = t * double{g.core};
-    b.memory_s[i] = t * double{g.memory};
-    b.fixed_s[i] = t * (1 - double{g.core} - double{g.memory});
-    b.core_j[i] = double{g.core_j};
-    b.memory_j[i] = double{g.memory_j};
-    b.kept[i] = g.fixed ? 1e300 : 0;
+    b.length_s.set(i, g.length_s);
+    b.room_s.set(i, g.overlap_s + g.length_s);
+    b.busy_share.set(i, t > 0 ? g.busy_s / t : 0);
+    b.core_s.set(i, t * double{g.core});
+    b.memory_s.set(i, t * double{g.memory});
+    b.fixed_s.set(i, t * (1 - double{g.core} - double{g.memory}));
+    b.core_j.set(i, double{g.core_j});
+    b.memory_j.set(i, double{g.memory_j});
+    b.kept.set(i, g.fixed ? 1e300 : 0);
   }
   return b;
 }
 
 template <class Visit>
 void for_blocks(std::span<const FineGroup> groups, Visit&& visit) {
-  for (std::size_t first = 0; first < groups.size(); first += kWide) {
-    const std::size_t count = std::min(kWide, groups.size() - first);
+  for (std::size_t first = 0; first < groups.size(); first += kLanesOfBlock) {
+    const std::size_t count = std::min(kLanesOfBlock, groups.size() - first);
     visit(first, count, block_of(groups.subspan(first, count)));
   }
 }
@@ -53,16 +54,16 @@ void for_blocks(std::span<const FineGroup> groups, Visit&& visit) {
 std::vector<double> counted_shares(const graph::Graph& graph, const TracePacks& packs) {
   const std::vector<double> lengths = window_times(graph, packs);
   const std::size_t count = packs.clocks.size();
-  std::vector<Wide> overruns(count, Wide{});
+  std::vector<Eight> overruns(count);
   for_blocks(packs.fine, [&](std::size_t, std::size_t, const Block& b) {
     for (std::size_t k = 0; k < count; ++k) {
       const double core = packs.table.core[packs.clocks[k]];
       const double memory = packs.table.memory[packs.clocks[k]];
-      Wide& sum = overruns[k];
-      for (std::size_t i = 0; i < kWide; ++i) {
-        const double late =
-            b.core_s[i] * core + b.memory_s[i] * memory + b.fixed_s[i] - b.room_s[i];
-        sum[i] += late > 0 ? late : 0;
+      Eight& sum = overruns[k];
+      for (std::size_t p = 0; p < kParts; ++p) {
+        const auto late = b.core_s.part[p] * core + b.memory_s.part[p] * memory +
+                          b.fixed_s.part[p] - b.room_s.part[p];
+        sum.part[p] += late > 0 ? late : Eight::Part{};
       }
     }
   });
@@ -70,7 +71,7 @@ std::vector<double> counted_shares(const graph::Graph& graph, const TracePacks& 
   const double base = to_seconds(packs.window.end_ns - packs.window.begin_ns).si();
   for (std::size_t k = 0; k < count; ++k) {
     double sum = 0;
-    for (const double late : overruns[k]) sum += late;
+    for (std::size_t i = 0; i < kLanesOfBlock; ++i) sum += overruns[k][i];
     if (sum > 0) shares[k] = std::clamp((lengths[k] - base) / sum, 0.0, 1.0);
   }
   return shares;
@@ -105,39 +106,39 @@ struct Cheapest {
 
 Cheapest cheapest(std::span<const FineGroup> groups, std::span<const Clock> clocks, double price) {
   Cheapest out{price, {}, std::vector<std::uint16_t>(groups.size())};
-  Wide energy = {};
-  Wide time = {};
+  Eight energy = {};
+  Eight time = {};
   for_blocks(groups, [&](std::size_t first, std::size_t count, const Block& b) {
-    Wide least;
-    Wide least_time = {};
-    Wide at = {};
+    Eight least;
+    Eight least_time = {};
+    Eight at = {};
     least.fill(std::numeric_limits<double>::infinity());
     for (std::size_t k = 0; k < clocks.size(); ++k) {
       const Clock c = clocks[k];
-      const auto index = static_cast<double>(k);
+      const Eight::Part index = Eight::Part{} + static_cast<double>(k);
       const double other = k + 1 < clocks.size() ? 1 : 0;
-      for (std::size_t i = 0; i < kWide; ++i) {
-        const double slow = b.core_s[i] * c.core + b.memory_s[i] * c.memory + b.fixed_s[i];
-        const double late = slow > b.room_s[i] ? slow - b.room_s[i] : 0.0;
-        const double t = b.length_s[i] + c.share * late;
-        const double busy = b.busy_share[i] * slow;
-        const double cost = b.core_j[i] * c.voltage2 + b.memory_j[i] +
-                            c.active_w * (busy < t ? busy : t) + (c.idle_w + price) * t +
-                            b.kept[i] * other;
-        const bool less = cost < least[i];
-        least_time[i] = less ? t : least_time[i];
-        at[i] = less ? index : at[i];
-        least[i] = less ? cost : least[i];
+      for (std::size_t p = 0; p < kParts; ++p) {
+        const auto slow =
+            b.core_s.part[p] * c.core + b.memory_s.part[p] * c.memory + b.fixed_s.part[p];
+        const auto late = slow > b.room_s.part[p] ? slow - b.room_s.part[p] : Eight::Part{};
+        const auto t = b.length_s.part[p] + c.share * late;
+        const auto busy = b.busy_share.part[p] * slow;
+        const auto cost = b.core_j.part[p] * c.voltage2 + b.memory_j.part[p] +
+                          c.active_w * (busy < t ? busy : t) + (c.idle_w + price) * t +
+                          b.kept.part[p] * other;
+        const auto less = cost < least.part[p];
+        least_time.part[p] = less ? t : least_time.part[p];
+        at.part[p] = less ? index : at.part[p];
+        least.part[p] = less ? cost : least.part[p];
       }
     }
-    for (std::size_t i = 0; i < kWide; ++i) {
-      energy[i] += least[i] - price * least_time[i];
-      time[i] += least_time[i];
-    }
+    for (std::size_t p = 0; p < kParts; ++p)
+      energy.part[p] += least.part[p] - price * least_time.part[p];
+    time += least_time;
     for (std::size_t i = 0; i < count; ++i)
       out.clock[first + i] = static_cast<std::uint16_t>(at[i]);
   });
-  for (std::size_t i = 0; i < kWide; ++i) {
+  for (std::size_t i = 0; i < kLanesOfBlock; ++i) {
     out.sum.energy_j += energy[i];
     out.sum.time_s += time[i];
   }

@@ -64,12 +64,14 @@ Result<MeasuredNodes> measured_nodes(const graph::Graph& graph, const Window& wi
     result.curves.push_back(std::move(curve));
   }
 
-  result.models.resize(window.last - window.first);
+  result.models = NodeModels(window.last - window.first, [&](std::size_t i) {
+    return graph::on_gpu(graph.kind(window.first + static_cast<NodeId>(i)));
+  });
   bool any = false;
   for (NodeId n = window.first; n < window.last; ++n) {
     const graph::NodeKind kind = graph.kind(n);
     if (!graph::on_gpu(kind)) continue;
-    NodeModel& m = result.models[n - window.first];
+    NodeModel& m = result.models.of(n - window.first);
     if (const auto at = index.find(graph.name(n)); at != index.end()) {
       m.curve = at->second;
       m.known = model::Known::kMeasured;

@@ -36,7 +36,9 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
   if (!device.supports(trace_clock)) return fail(clock_not_supported(device, trace_clock));
   const model::ClockTable table = model::clock_table(device, trace_clock);
   ClassifiedNodes result;
-  result.models.resize(window.last - window.first);
+  result.models = NodeModels(window.last - window.first, [&](std::size_t i) {
+    return graph::on_gpu(graph.kind(window.first + static_cast<NodeId>(i)));
+  });
 
   const graph::Operators operators(graph);
   // Classification works on one table of events at a time.
@@ -48,6 +50,11 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
   for (NodeId n = window.first; n < window.last; ++n) {
     if (!graph::on_gpu(graph.kind(n))) continue;
     Asked& asked = by_table[graph.table(n)];
+    if (asked.nodes.empty()) {  // address space; memory only for what comes
+      asked.nodes.reserve(result.models.operations());
+      asked.events.reserve(result.models.operations());
+      asked.operators.reserve(result.models.operations());
+    }
     asked.nodes.push_back(n);
     asked.events.push_back(graph.event(n));
     asked.operators.push_back(operators.of(n));
@@ -55,17 +62,19 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
   for (const auto& [index, asked] : by_table) {
     const work::Classified classified =
         work::classify(graph.table_of(asked.nodes.front()), asked.events, asked.operators);
+    std::vector<model::Responder> responders;
+    responders.reserve(classified.pieces.size());
+    for (const work::Piece& piece : classified.pieces) {
+      responders.emplace_back(device, table, piece.work ? &*piece.work : nullptr, piece.kind,
+                              piece.known);
+    }
     for (std::size_t i = 0; i < asked.nodes.size(); ++i) {
       const NodeId n = asked.nodes[i];
-      const work::Piece& piece = classified.of(i);
-      const model::Observation observation{.time = to_seconds(graph.duration(n)),
-                                           .work = piece.work ? &*piece.work : nullptr,
-                                           .kind = piece.kind,
-                                           .known = piece.known};
+      const std::uint32_t piece = classified.piece[i];
       bool capped = false;
-      const model::Response response = model::respond(device, table, observation, &capped);
+      const model::Response response = responders[piece](to_seconds(graph.duration(n)), &capped);
       result.power_capped += capped ? 1 : 0;
-      result.models[n - window.first] = model_of(response, piece.known);
+      result.models.of(n - window.first) = model_of(response, classified.pieces[piece].known);
     }
   }
   return result;

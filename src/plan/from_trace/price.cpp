@@ -14,7 +14,7 @@ namespace ergon::plan {
 using graph::NodeId;
 
 double NodeTimes::dynamic_j(NodeId n, std::size_t clock) const {
-  const NodeModel& m = models_[n - window_->first];
+  const NodeModel& m = (*models_)[n - window_->first];
   if (m.curve < 0) return double{m.core_j} * table_->voltage2[clock] + double{m.memory_j};
   const double power = curves_[static_cast<std::size_t>(m.curve)].power_w[clock];
   const double seconds = to_seconds(graph_->duration(n)).si() * ratio(n, clock);
@@ -230,7 +230,7 @@ double between(std::span<const std::size_t> anchors, std::span<const double> val
 
 // The same in one pass over the contracted window: seconds by segment and anchor.
 std::vector<std::vector<double>> late_alone(const graph::Graph& graph, const Window& window,
-                                            std::span<const NodeModel> models,
+                                            const NodeModels& models,
                                             const model::ClockTable& table,
                                             std::span<const std::size_t> anchors,
                                             std::span<const Segment> segments,
@@ -240,22 +240,21 @@ std::vector<std::vector<double>> late_alone(const graph::Graph& graph, const Win
     ends.push_back(graph::node_at(graph, segments[s].start_ns));
   ends.push_back(window.last);
   std::vector<std::vector<double>> late(segments.size());
-  for (std::size_t block = 0; block < anchors.size(); block += kLanes) {
-    const auto clocks = anchors.subspan(block, std::min(kLanes, anchors.size() - block));
-    const ClockGrowth<kLanes> growth(table, models, window.first, {}, clocks);
-    const auto all = retimer.run_alone<kLanes>(ends, growth);
+  in_lanes(anchors, [&](auto lanes, std::span<const std::size_t> clocks) {
+    const ClockGrowth<lanes()> growth(table, models, window.first, {}, clocks);
+    const auto all = retimer.run_alone<lanes()>(ends, growth);
     for (std::size_t s = 0; s < segments.size(); ++s) {
       for (std::size_t i = 0; i < clocks.size(); ++i)
         late[s].push_back(to_seconds(static_cast<Nanos>(all[s][i])).si());
     }
-  }
+  });
   return late;
 }
 
 }  // namespace
 
 std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window& window,
-                                         const NodeTimes& times, std::span<const NodeModel> models,
+                                         const NodeTimes& times, const NodeModels& models,
                                          const model::ClockTable& table,
                                          std::span<const std::size_t> clocks,
                                          std::span<const NodeId> operations,

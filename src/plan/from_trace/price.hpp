@@ -12,24 +12,24 @@ namespace ergon::plan {
 /// Durations of a window's nodes at the clocks of the table.
 class NodeTimes {
  public:
-  NodeTimes(const graph::Graph& graph, const Window& window, std::span<const NodeModel> models,
+  NodeTimes(const graph::Graph& graph, const Window& window, const NodeModels& models,
             const model::ClockTable& table, std::span<const Curve> curves)
-      : graph_(&graph), window_(&window), models_(models), table_(&table), curves_(curves) {}
+      : graph_(&graph), window_(&window), models_(&models), table_(&table), curves_(curves) {}
 
   /// Duration against the trace's clock; exactly 1 there.
   [[nodiscard]] double ratio(graph::NodeId n, std::size_t clock) const {
-    const NodeModel& m = models_[n - window_->first];
+    const NodeModel& m = (*models_)[n - window_->first];
     if (m.curve >= 0) return curves_[static_cast<std::size_t>(m.curve)].time_ratio[clock];
     return 1 + double{m.core} * (table_->core[clock] - 1) +
            double{m.memory} * (table_->memory[clock] - 1);
   }
   [[nodiscard]] bool scales(graph::NodeId n) const {
     if (n < window_->first || n >= window_->last) return false;
-    const NodeModel& m = models_[n - window_->first];
+    const NodeModel& m = (*models_)[n - window_->first];
     return m.core > 0 || m.memory > 0 || m.curve >= 0;
   }
   [[nodiscard]] bool measured(graph::NodeId n) const {
-    return models_[n - window_->first].curve >= 0;
+    return (*models_)[n - window_->first].curve >= 0;
   }
   [[nodiscard]] Nanos at(graph::NodeId n, std::size_t clock) const {
     return scales(n) ? at(n, graph_->duration(n), clock) : graph_->duration(n);
@@ -47,7 +47,7 @@ class NodeTimes {
  private:
   const graph::Graph* graph_;
   const Window* window_;
-  std::span<const NodeModel> models_;
+  const NodeModels* models_;
   const model::ClockTable* table_;
   std::span<const Curve> curves_;
 };
@@ -79,7 +79,7 @@ struct SegmentPrice {
 ///
 /// `retimer`: of the window, where run_alone() holds for it and one GPU's operations; else nullptr.
 std::vector<SegmentPrice> price_segments(const graph::Graph& graph, const Window& window,
-                                         const NodeTimes& times, std::span<const NodeModel> models,
+                                         const NodeTimes& times, const NodeModels& models,
                                          const model::ClockTable& table,
                                          std::span<const std::size_t> clocks,
                                          std::span<const graph::NodeId> operations,

@@ -32,7 +32,8 @@ const WindowRetimer& retimer_of(const graph::Graph& graph, const TracePacks& pac
     });
     packs.retimer = std::make_shared<WindowRetimer>(
         graph, packs.window,
-        [&](NodeId n) { return times.scales(n) && graph::on_gpu(graph.kind(n)); }, longer);
+        [&](NodeId n) { return times.scales(n) && graph::on_gpu(graph.kind(n)); }, longer,
+        packs.nodes.operations());
   }
   return *packs.retimer;
 }
@@ -62,7 +63,7 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
         const Nanos length = line.next == 0
                                  ? observed
                                  : times.at(node.id, observed, line.clocks[line.next - 1].second);
-        out[0] = static_cast<double>(length - observed);
+        out.set(0, static_cast<double>(length - observed));
       });
   return length_s(packs, late[0]);
 }
@@ -72,14 +73,13 @@ std::vector<double> window_times(const graph::Graph& graph, const TracePacks& pa
   std::vector<std::size_t> missing;
   for (const std::size_t clock : packs.clocks)
     if (!packs.window_s.contains(clock)) missing.push_back(clock);
-  for (std::size_t block = 0; block < missing.size(); block += kLanes) {
-    const auto clocks = std::span(missing).subspan(block, std::min(kLanes, missing.size() - block));
-    const ClockGrowth<kLanes> growth(packs.table, packs.nodes, packs.window.first, packs.curves,
-                                     clocks);
-    const auto late = retimer_of(graph, packs).run<kLanes>(growth);
+  in_lanes(missing, [&](auto lanes, std::span<const std::size_t> clocks) {
+    const ClockGrowth<lanes()> growth(packs.table, packs.nodes, packs.window.first, packs.curves,
+                                      clocks);
+    const auto late = retimer_of(graph, packs).template run<lanes()>(growth);
     for (std::size_t i = 0; i < clocks.size(); ++i)
       packs.window_s[clocks[i]] = length_s(packs, late[i]);
-  }
+  });
   std::vector<double> result;
   result.reserve(packs.clocks.size());
   for (const std::size_t clock : packs.clocks) result.push_back(packs.window_s.at(clock));

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "ergon/plan/trace_packs.hpp"
+#include "wide.hpp"
 
 namespace ergon::plan {
 
@@ -29,16 +31,23 @@ class WindowRetimer {
     bool scales = false;
   };
   template <std::size_t kWidth>
-  using Late = std::array<double, kWidth>;  // ns, one lane a variant
+  using Late = Wide<kWidth>;  // ns, one lane a variant
 
   /// `scales(n)`: the duration of node n follows the clock. `longer`: it is never shorter than in
-  /// the trace. Keeps no reference.
+  /// the trace. `operations`: about how many scale. Keeps no reference.
   template <class Scales>
-  WindowRetimer(const graph::Graph& graph, const Window& window, Scales&& scales, bool longer)
+  WindowRetimer(const graph::Graph& graph, const Window& window, Scales&& scales, bool longer,
+                std::size_t operations)
       : window_(window), longer_(longer) {
     const bool open = window.next == graph::kNoNode;
     const graph::NodeId last = open ? window.last : window.next + 1;
     base_.reserve(last - window.first);
+    // Address space for what is typical; memory only for what comes.
+    kept_.reserve(operations + operations / 2);
+    waits_.reserve(3 * operations);
+    start_.reserve(kept_.capacity());
+    duration_.reserve(kept_.capacity());
+    latest_.reserve(2 * kept_.capacity());
     for (graph::NodeId n = window.first; n < last; ++n) add(graph, n, scales(n));
     finish();
   }
@@ -57,17 +66,17 @@ class WindowRetimer {
       const Kept& node = kept_[k];
       Late<kWidth> start;
       start.fill(longer_ ? 0 : -node.floor_slack_ns);
-      for (; w < node.waits_end; ++w) later(start, late[waits_[w].slot], waits_[w].slack_ns);
+      for (; w < node.waits_end; ++w) start.at_least(late[waits_[w].slot], waits_[w].slack_ns);
       late[node.start_slot] = start;
       Late<kWidth> end = start;
       if (node.scales) {
         Late<kWidth> longer;
         growth(node, longer);
-        for (std::size_t i = 0; i < kWidth; ++i) end[i] += longer[i];
+        end += longer;
         late[node.end_slot] = end;
       }
       for (; tail != tails_.end() && tail->kept == k; ++tail)
-        later(result, tail->of_end ? end : start, tail->slack_ns);
+        result.at_least(tail->of_end ? end : start, tail->slack_ns);
     }
     return result;
   }
@@ -90,22 +99,22 @@ class WindowRetimer {
       for (; w < node.waits_end; ++w) {
         const Wait& wait = waits_[w];
         const std::uint32_t from = stretch_of[wait.slot];
-        later(from == s ? start : result[from], late[wait.slot], wait.slack_ns);
+        (from == s ? start : result[from]).at_least(late[wait.slot], wait.slack_ns);
       }
       late[node.start_slot] = start;
       stretch_of[node.start_slot] = s;
-      if (node.start_reach >= ends[s]) later(result[s], start, 0);
+      if (node.start_reach >= ends[s]) result[s].at_least(start, 0);
       Late<kWidth> end = start;
       if (node.scales) {
         Late<kWidth> longer;
         growth(node, longer);
-        for (std::size_t i = 0; i < kWidth; ++i) end[i] += longer[i];
+        end += longer;
         late[node.end_slot] = end;
         stretch_of[node.end_slot] = s;
-        if (node.end_reach >= ends[s]) later(result[s], end, 0);
+        if (node.end_reach >= ends[s]) result[s].at_least(end, 0);
       }
       for (; tail != tails_.end() && tail->kept == k; ++tail) {
-        if (s + 1 == ends.size()) later(result[s], tail->of_end ? end : start, tail->slack_ns);
+        if (s + 1 == ends.size()) result[s].at_least(tail->of_end ? end : start, tail->slack_ns);
       }
     }
     return result;
@@ -123,14 +132,6 @@ class WindowRetimer {
     bool of_end = false;
     double slack_ns = 0;
   };
-
-  template <std::size_t kWidth>
-  static void later(Late<kWidth>& to, const Late<kWidth>& from, double slack_ns) {
-    for (std::size_t i = 0; i < kWidth; ++i) {
-      const double t = from[i] - slack_ns;
-      to[i] = to[i] < t ? t : to[i];
-    }
-  }
 
   void add(const graph::Graph& graph, graph::NodeId n, bool scales);
   void finish();
@@ -153,35 +154,56 @@ class WindowRetimer {
 /// The growth of durations at one clock a lane.
 template <std::size_t kWidth>
 struct ClockGrowth {
-  std::span<const NodeModel> models;
+  const NodeModels& models;
   graph::NodeId first = 0;
   std::span<const Curve> curves;
   std::array<std::size_t, kWidth> clocks;
-  std::array<double, kWidth> core, memory;  ///< beyond 1
+  Wide<kWidth> core, memory;  ///< beyond 1
 
-  ClockGrowth(const model::ClockTable& table, std::span<const NodeModel> node_models,
+  ClockGrowth(const model::ClockTable& table, const NodeModels& node_models,
               graph::NodeId first_node, std::span<const Curve> node_curves,
               std::span<const std::size_t> lanes)
       : models(node_models), first(first_node), curves(node_curves) {
     for (std::size_t i = 0; i < kWidth; ++i) {
       clocks[i] = lanes[std::min(i, lanes.size() - 1)];
-      core[i] = table.core[clocks[i]] - 1;
-      memory[i] = table.memory[clocks[i]] - 1;
+      core.set(i, table.core[clocks[i]] - 1);
+      memory.set(i, table.memory[clocks[i]] - 1);
     }
   }
-  void operator()(const WindowRetimer::Kept& node, std::array<double, kWidth>& out) const {
+  void operator()(const WindowRetimer::Kept& node, Wide<kWidth>& out) const {
     const NodeModel& m = models[node.id - first];
     const double t = node.observed_ns;
     if (m.curve >= 0) {
       const auto& ratios = curves[static_cast<std::size_t>(m.curve)].time_ratio;
-      for (std::size_t i = 0; i < kWidth; ++i) out[i] = std::floor(t * ratios[clocks[i]] + 0.5) - t;
+      for (std::size_t i = 0; i < kWidth; ++i)
+        out.set(i, std::floor(t * ratios[clocks[i]] + 0.5) - t);
       return;
     }
     const auto by_core = double{m.core};
     const auto by_memory = double{m.memory};
-    for (std::size_t i = 0; i < kWidth; ++i)
-      out[i] = std::floor(t * (1 + by_core * core[i] + by_memory * memory[i]) + 0.5) - t;
+    for (std::size_t p = 0; p < Wide<kWidth>::kParts; ++p) {
+      auto length = t * (1 + by_core * core.part[p] + by_memory * memory.part[p]) + 0.5;
+      floor_into(length);
+      out.part[p] = length - t;
+    }
   }
 };
+
+/// Calls `visit` with std::integral_constant<std::size_t, lanes> and the items, 16 at a time, the
+/// last ones in as few lanes as hold them.
+template <class Visit>
+void in_lanes(std::span<const std::size_t> items, Visit&& visit) {
+  while (!items.empty()) {
+    const auto some = items.first(std::min<std::size_t>(16, items.size()));
+    if (some.size() > 8) {
+      visit(std::integral_constant<std::size_t, 16>{}, some);
+    } else if (some.size() > 4) {
+      visit(std::integral_constant<std::size_t, 8>{}, some);
+    } else {
+      visit(std::integral_constant<std::size_t, 4>{}, some);
+    }
+    items = items.subspan(some.size());
+  }
+}
 
 }  // namespace ergon::plan

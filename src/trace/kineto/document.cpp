@@ -318,7 +318,9 @@ Status Reader::run() {
   const int first = peek();
   ensure(64);
   head_.assign(at_, std::min<std::size_t>(64, static_cast<std::size_t>(window_.end() - at_)));
-  if (first == '[' || first == '{') {
+  // What is no JSON may never end (a device, a pipe), and no byte of it is needed.
+  if (first != -1 && first != '[' && first != '{') return usable();
+  if (first != -1) {
     array_ = first == '[';
     ++at_;
     if (array_) {

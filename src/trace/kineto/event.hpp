@@ -56,7 +56,9 @@ struct RawEvent {
     details = 0;
     memo = nullptr;
     memo_details = 0;
-    process_text = thread_text = {};
+    // One after the other: a copy would wait for what was just written.
+    process_text = {};
+    thread_text = {};
   }
   [[nodiscard]] bool is(Field field) const { return (has & bit(field)) != 0; }
   /// There, and a number.

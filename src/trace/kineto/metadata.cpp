@@ -134,6 +134,10 @@ Looks looks_of_members(const std::vector<std::string>& members) {
     return {"an execution trace (PyTorch's observer, Chakra), which has no GPU times",
             "give the profiler's trace of the same run; " + std::string(kReads)};
   }
+  if (has("packs")) {
+    return {"a pack file, which is planned as it is",
+            "plan it with ergon plan FILE; its first member is \"schema\": \"ergon.packs/1\""};
+  }
   if (has("schema")) {
     return {"a JSON document of another kind", std::string(kReads)};
   }

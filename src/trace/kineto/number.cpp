@@ -17,7 +17,7 @@ struct Decimal {
 
 constexpr int kExponentLimit = 1000;
 
-std::string_view take_digits(std::string_view& text) {
+std::string_view digits_of(std::string_view& text) {
   std::size_t n = 0;
   while (n < text.size() && is_digit(text[n])) ++n;
   const std::string_view digits = text.substr(0, n);
@@ -31,10 +31,10 @@ std::optional<Decimal> split(std::string_view text) {
     d.negative = text.front() == '-';
     text.remove_prefix(1);
   }
-  d.whole = take_digits(text);
+  d.whole = digits_of(text);
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    d.fraction = take_digits(text);
+    d.fraction = digits_of(text);
   }
   if (d.whole.empty() && d.fraction.empty()) return std::nullopt;
   if (text.starts_with('e') || text.starts_with('E')) {
@@ -44,7 +44,7 @@ std::optional<Decimal> split(std::string_view text) {
       minus = text.front() == '-';
       text.remove_prefix(1);
     }
-    const std::string_view digits = take_digits(text);
+    const std::string_view digits = digits_of(text);
     if (digits.empty()) return std::nullopt;
     for (const char c : digits) d.exponent = std::min(d.exponent * 10 + (c - '0'), kExponentLimit);
     if (minus) d.exponent = -d.exponent;

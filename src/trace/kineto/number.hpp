@@ -47,28 +47,37 @@ inline const char* token_end(const char* p, const char* end) {
   return p;
 }
 
+inline constexpr std::uint64_t kPowersOfTen[] = {1,     10,     100,     1000,
+                                                 10000, 100000, 1000000, 10000000};
+
+/// Reads the digits at `p`, 16 at most, and moves behind them; how many there were.
+inline unsigned take_digits(const char*& p, std::uint64_t& value) {
+  std::uint64_t word = load64(p);
+  const unsigned first = leading_digits(word);
+  if (first == 0) return 0;
+  value = digits_value(word, first);
+  p += first;
+  if (first < 8) return first;
+  word = load64(p);
+  const unsigned more = leading_digits(word);
+  if (more == 8) {
+    value = value * 100000000 + digits_value(word, 8);
+  } else if (more > 0) {
+    value = value * kPowersOfTen[more] + digits_value(word, more);
+  }
+  p += more;
+  return 8 + more;
+}
+
 /// Reads the common spelling of an integer at `p` and moves behind it; false (p unmoved) where the
 /// spelling is another.
 inline bool fast_integer(const char*& p, std::int64_t& value) {
   const char* q = p;
   const bool negative = *q == '-';
   q += negative ? 1 : 0;
-  std::uint64_t word = load64(q);
-  unsigned n = leading_digits(word);
-  if (n == 0) return false;
-  std::uint64_t v = digits_value(word, n);
-  q += n;
-  if (n == 8) {
-    word = load64(q);
-    n = leading_digits(word);
-    if (n == 8) return false;
-    if (n > 0) {
-      constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
-      v = v * kPowers[n] + digits_value(word, n);
-      q += n;
-    }
-  }
-  if (*q == '.' || *q == 'e' || *q == 'E') return false;
+  std::uint64_t v = 0;
+  const unsigned n = take_digits(q, v);
+  if (n == 0 || n == 16 || *q == '.' || *q == 'e' || *q == 'E') return false;
   value = negative ? -static_cast<std::int64_t>(v) : static_cast<std::int64_t>(v);
   p = q;
   return true;
@@ -76,32 +85,17 @@ inline bool fast_integer(const char*& p, std::int64_t& value) {
 
 /// The same for microseconds with up to three decimals.
 inline bool fast_microseconds(const char*& p, Nanos& value) {
-  constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
   const char* q = p;
-  std::uint64_t word = load64(q);
-  unsigned n = leading_digits(word);
-  if (n == 0) return false;
-  std::uint64_t v = digits_value(word, n);
-  q += n;
-  if (n == 8) {
-    word = load64(q);
-    n = leading_digits(word);
-    if (n == 8) {
-      v = v * 100000000 + digits_value(word, 8);
-      q += 8;
-      if (is_digit(*q)) return false;
-    } else if (n > 0) {
-      v = v * kPowers[n] + digits_value(word, n);
-      q += n;
-    }
-  }
+  std::uint64_t v = 0;
+  const unsigned whole = take_digits(q, v);
+  if (whole == 0 || (whole == 16 && is_digit(*q))) return false;
   // Now at most 16 digits: a million times less than what overflows below.
   std::uint64_t ns = v * 1000;
   if (*q == '.') {
-    word = load64(q + 1);
-    n = leading_digits(word);
+    const std::uint64_t word = load64(q + 1);
+    const unsigned n = leading_digits(word);
     if (n == 0 || n > 3) return false;
-    ns += digits_value(word, n) * kPowers[3 - n];
+    ns += digits_value(word, n) * kPowersOfTen[3 - n];
     q += 1 + n;
   }
   if (*q == 'e' || *q == 'E' || *q == '.') return false;

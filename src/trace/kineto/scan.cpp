@@ -146,10 +146,22 @@ void take_text(RawEvent& e, Field field, std::string_view text) {
   e.has |= bit(field);
 }
 
+// Part by part here and below: a whole that is put together and then copied is read before its
+// parts have arrived in the cache, which stalls.
+void set_text(RawText& to, std::string_view text, bool plain) {
+  to.text = text;
+  to.plain = plain;
+}
+
+void add_detail(RawEvent& e, std::string_view text, std::uint8_t index) {
+  if (e.details >= e.detail.size()) return;
+  RawDetail& to = e.detail[e.details++];
+  to.text = text;
+  to.index = index;
+}
+
 void add_detail(RawEvent& e, Field field, std::string_view text) {
-  if (e.details < e.detail.size()) {
-    e.detail[e.details++] = {text, static_cast<std::uint8_t>(detail_index(field))};
-  }
+  add_detail(e, text, static_cast<std::uint8_t>(detail_index(field)));
 }
 
 constexpr Field kStreamDetail = [] {
@@ -165,10 +177,10 @@ void take_string(RawEvent& e, Field field, const char* p, StringEnd close) {
     case Field::kIgnored:
       return;
     case Field::kName:
-      e.name = {text, close.plain};
+      set_text(e.name, text, close.plain);
       break;
     case Field::kMetaName:
-      e.meta_name = {text, close.plain};
+      set_text(e.meta_name, text, close.plain);
       break;
     case Field::kPhase:
       e.phase = text.size() == 1 ? text.front() : '\0';
@@ -321,8 +333,7 @@ void EventScanner::replay(Run& run, const char* p, RawEvent& e) {
   }
   const Run::Argument* const arguments = run.arguments();
   for (std::size_t i = 0; i < run.argument_count; ++i) {
-    const Run::Argument& a = arguments[i];
-    if (e.details < e.detail.size()) e.detail[e.details++] = {{p + a.offset, a.size}, a.index};
+    add_detail(e, {p + arguments[i].offset, arguments[i].size}, arguments[i].index);
   }
 }
 

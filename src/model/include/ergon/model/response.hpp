@@ -102,6 +102,46 @@ struct Observation {
 Response respond(const Device& device, const ClockTable& table, const Observation& observation,
                  bool* power_capped = nullptr);
 
+/// respond() for one piece of work that was seen to take many different times: what does not depend
+/// on the time is worked out once. The table must live as long.
+class Responder {
+ public:
+  /// As in Observation.
+  Responder(const Device& device, const ClockTable& table, const Work* work, WorkClass kind,
+            Known known);
+  Response operator()(Seconds observed, bool* power_capped = nullptr) const;
+
+ private:
+  struct CoreShare {
+    double value, low, high;
+  };
+  struct Dynamic {
+    double core = 0, memory = 0, low = 0, high = 0;
+  };
+  // Operations of a unit or bytes of a level, and what one of them costs.
+  struct Count {
+    double amount = 0;
+    std::optional<double> most_rate;  // a second allows no more; nullopt: not known
+    double factor = 1, core_share = 0, value_j = 0, low_j = 0, high_j = 0;
+  };
+  void know_time(const Work& work, const Device& d, double f);
+  void know_energy(const Work& work, const Device& d, double f);
+  [[nodiscard]] CoreShare core_share(double observed) const;
+  [[nodiscard]] Dynamic dynamic_energy(double observed) const;
+  [[nodiscard]] Response from_work(double time) const;
+
+  const ClockTable* table_;
+  WorkClass kind_;
+  bool shapes_;   // the work says how it answers
+  bool message_;  // a collective: its work says what it moves, its class the rest
+  bool by_link_ = false;
+  double roofline_s_ = 0;
+  double added_ = 0, likely_ = 0, separate_ = 0;  // core share by how both parts overlap
+  double voltage2_ = 0;
+  std::array<Count, kUnits + kLevels> counts_ = {};
+  std::size_t counted_ = 0;
+};
+
 /// What a Response says at one clock of the table.
 struct ResponsePoint {
   Hertz clock;

@@ -1,7 +1,9 @@
 // From the execution graph of a trace to packs: which step is planned, where it is cut, what each
 // pack costs at every clock.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -48,6 +50,50 @@ struct NodeModel {
   float dynamic_high_j = 0;
   model::Known known = model::Known::kUnknown;
   std::int32_t curve = -1;  ///< index into TraceOptions::curves: measured, the shares are not used
+};
+
+/// The responses of a window's GPU operations, by node less the window's first. All other nodes
+/// have none of their own: a few bits each.
+class NodeModels {
+ public:
+  NodeModels() = default;
+  /// `is_operation(i)`: whether node i of the window's `nodes` has a response.
+  template <class IsOperation>
+  NodeModels(std::size_t nodes, IsOperation&& is_operation)
+      : size_(nodes), bits_((nodes + kWord - 1) / kWord), before_(bits_.size()) {
+    std::uint32_t count = 0;
+    for (std::size_t word = 0; word < bits_.size(); ++word) {
+      before_[word] = count;
+      const std::size_t end = std::min(nodes, (word + 1) * kWord);
+      for (std::size_t i = word * kWord; i < end; ++i)
+        bits_[word] |= std::uint64_t{is_operation(i)} << i % kWord;
+      count += static_cast<std::uint32_t>(std::popcount(bits_[word]));
+    }
+    models_.resize(count);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t operations() const { return models_.size(); }
+  [[nodiscard]] const NodeModel& operator[](std::size_t i) const {
+    static constexpr NodeModel kNone = {};
+    return has(i) ? models_[index(i)] : kNone;
+  }
+  /// Of an operation.
+  [[nodiscard]] NodeModel& of(std::size_t i) {
+    ERGON_CHECK(has(i), "only operations have a response");
+    return models_[index(i)];
+  }
+
+ private:
+  static constexpr std::size_t kWord = 64;
+  [[nodiscard]] bool has(std::size_t i) const { return (bits_[i / kWord] >> i % kWord & 1U) != 0; }
+  [[nodiscard]] std::size_t index(std::size_t i) const {
+    const std::uint64_t lower = bits_[i / kWord] & ((std::uint64_t{1} << i % kWord) - 1);
+    return before_[i / kWord] + static_cast<std::size_t>(std::popcount(lower));
+  }
+  std::size_t size_ = 0;
+  std::vector<std::uint64_t> bits_;    // which nodes are operations
+  std::vector<std::uint32_t> before_;  // operations before each word
+  std::vector<NodeModel> models_;
 };
 
 /// A measured response, one entry a clock of the ClockTable; NaN where it was not measured.
@@ -122,7 +168,7 @@ struct TracePacks {
   /// parallel streams take some up; decide_trace() lowers it as far as re-timing the plan confirms.
   double delay_share = 1;
   std::map<std::string, double> collective_s;  ///< from each collective's start to its result's use
-  std::vector<NodeModel> nodes;                ///< of window nodes [first, last)
+  NodeModels nodes;                            ///< of window nodes [first, last)
   std::vector<Curve> curves;                   ///< measured responses, as given
   std::vector<FineGroup> fine;
   std::array<double, model::kKnownKinds> known_s = {};
@@ -132,10 +178,6 @@ struct TracePacks {
   std::uint64_t below_break = 0;  ///< supported clocks that are not offered: below the regime break
   std::uint64_t power_capped = 0;  ///< operations whose modelled power exceeds the limit
 };
-
-/// The response of every GPU node of a window: filled by the caller from operator shapes, kernel
-/// classes or measurements.
-using NodeModels = std::vector<NodeModel>;
 
 /// The step that is planned: the typical one of the trace's steps, or the whole trace.
 /// kMalformedInput without GPU work.
