@@ -14,6 +14,7 @@
 
 #include "ergon/gpu/process.hpp"
 #include "lease_file.hpp"
+#include "machine_lock.hpp"
 #include "watchdog.hpp"
 
 namespace ergon::gpu {
@@ -74,7 +75,8 @@ struct Lease::Impl {
   LeaseRecord record;
   LeaseOptions options;
   std::vector<Gpu*> gpus;
-  std::vector<LockFile> locks;
+  std::vector<LockFile> locks;             ///< among this user's tools: they see who holds a lease
+  std::vector<MachineLock> machine_locks;  ///< against everybody else's
   Watchdog watchdog;
   bool given_back = false;
 
@@ -95,8 +97,9 @@ struct Lease::Impl {
   Status start_watchdog() {
     if (options.watchdog.empty()) return {};
     std::vector<int> kept;
-    kept.reserve(locks.size());
+    kept.reserve(locks.size() + machine_locks.size());
     for (const LockFile& lock : locks) kept.push_back(lock.descriptor());
+    for (const MachineLock& lock : machine_locks) kept.push_back(lock.descriptor());
     ERGON_TRY(watchdog, Watchdog::start(options.watchdog, record.file, kept));
     record.watchdog_pid = watchdog.pid();
     record.watchdog_start_ticks = start_ticks(watchdog.pid());
@@ -165,6 +168,8 @@ Result<Lease> Lease::take(std::span<Gpu* const> gpus, const LeaseOptions& option
                                         "ergon " + options.tool + " (process " +
                                             std::to_string(record.pid) + ")"));
     impl->locks.push_back(std::move(lock));
+    ERGON_TRY(auto machine_lock, MachineLock::take(options.machine, owner));
+    impl->machine_locks.push_back(std::move(machine_lock));
     LeasedGpu before{.uuid = owner, .name = gpu->identity().name, .power_limit_w = {}};
     if (const auto limits = gpu->power_limits()) before.power_limit_w = limits->current.si();
     record.gpus.push_back(std::move(before));
@@ -212,6 +217,7 @@ std::vector<GivenBack> Lease::give_back() {
                     .action = "killed: it did not end by itself, the driver may be stuck"});
   }
   impl_->locks.clear();
+  impl_->machine_locks.clear();
   return done;
 }
 
@@ -220,11 +226,14 @@ const LeaseRecord& Lease::record() const { return impl_->record; }
 Result<std::vector<GivenBack>> restore(const FoundLease& lease, std::span<Gpu* const> gpus) {
   const std::string folder = lease.record.file.substr(0, lease.record.file.rfind('/'));
   std::vector<LockFile> locks;
+  std::vector<MachineLock> machine_locks;
   for (const LeasedGpu& gpu : lease.record.gpus) {
     ERGON_TRY(auto lock,
               LockFile::take(gpu_lock_path(folder, lease.record.machine, gpu.uuid),
                              "ergon restore (process " + std::to_string(::getpid()) + ")"));
     locks.push_back(std::move(lock));
+    ERGON_TRY(auto machine_lock, MachineLock::take(lease.record.machine, gpu.uuid));
+    machine_locks.push_back(std::move(machine_lock));
   }
   // Read again under the lock: a watchdog may have been quicker.
   const auto record = read_lease(lease.record.file);

@@ -169,11 +169,15 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-std::string gpu_lock_path(const std::string& folder, const std::string& machine,
-                          const std::string& uuid) {
+std::string gpu_lock_name(const std::string& machine, const std::string& uuid) {
   std::string name = "gpu-" + plain(uuid);
   if (!machine.empty()) name += "-" + std::to_string(hash(machine));
-  return folder + "/" + name + ".lock";
+  return name;
+}
+
+std::string gpu_lock_path(const std::string& folder, const std::string& machine,
+                          const std::string& uuid) {
+  return folder + "/" + gpu_lock_name(machine, uuid) + ".lock";
 }
 
 bool is_gone(const LeaseRecord& record) {

@@ -24,6 +24,8 @@ class LockFile {
 
 /// The folder of leases, made where it is missing.
 Status make_folder(const std::string& folder);
+/// What stands for a GPU of a machine in names of locks.
+std::string gpu_lock_name(const std::string& machine, const std::string& uuid);
 /// The file whose lock stands for a GPU of a machine.
 std::string gpu_lock_path(const std::string& folder, const std::string& machine,
                           const std::string& uuid);

@@ -16,6 +16,9 @@ namespace ergon::gpu {
 namespace {
 namespace fs = std::filesystem;
 
+// Locks are the machine's: other runs of these tests lock GPUs of their own.
+std::string unique(const std::string& uuid) { return uuid + "-" + std::to_string(::getpid()); }
+
 class LeaseTest : public testing::Test {
  public:
   ~LeaseTest() override { fs::remove_all(folder_); }
@@ -36,7 +39,7 @@ class LeaseTest : public testing::Test {
 };
 
 TEST_F(LeaseTest, GivesBackWhatWasTouchedAndNothingElse) {
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   Gpu* const gpus[] = {&gpu};
   {
     auto lease = Lease::take(gpus, options());
@@ -65,7 +68,7 @@ TEST_F(LeaseTest, IsOnDiskBeforeTheChange) {
       return {};
     }
   };
-  Watching gpu("GPU-a");
+  Watching gpu(unique("GPU-a"));
   gpu.folder = options().folder;
   Gpu* const gpus[] = {&gpu};
   auto lease = Lease::take(gpus, options());
@@ -75,8 +78,8 @@ TEST_F(LeaseTest, IsOnDiskBeforeTheChange) {
 }
 
 TEST_F(LeaseTest, ASecondToolIsRefusedByName) {
-  FakeGpu gpu("GPU-a");
-  FakeGpu other("GPU-b");
+  FakeGpu gpu(unique("GPU-a"));
+  FakeGpu other(unique("GPU-b"));
   Gpu* const both[] = {&other, &gpu};
   Gpu* const one[] = {&gpu};
   Gpu* const another[] = {&other};
@@ -96,8 +99,30 @@ TEST_F(LeaseTest, ASecondToolIsRefusedByName) {
   EXPECT_TRUE(Lease::take(another, options()));
 }
 
+TEST_F(LeaseTest, AnotherUsersToolIsRefusedByItsProcess) {
+  FakeGpu gpu(unique("GPU-shared"));
+  Gpu* const gpus[] = {&gpu};
+  auto lease = Lease::take(gpus, options());
+  ASSERT_TRUE(lease);
+  // Another user's folder of leases: nothing in common but the machine.
+  auto theirs = options();
+  theirs.folder = folder_ + "/theirs";
+  const auto second = Lease::take(gpus, theirs);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kDevice);
+  EXPECT_NE(second.error().message.find("process " + std::to_string(::getpid())), std::string::npos)
+      << second.error().message;
+  // Neither may it give back what a dead tool of its own left, while ours is at work.
+  FoundLease stale;
+  stale.record.file = theirs.folder + "/lease-stale.json";
+  stale.record.gpus.push_back({.uuid = unique("GPU-shared"), .name = "Fake", .power_limit_w = {}});
+  EXPECT_FALSE(restore(stale, gpus));
+  lease->give_back();
+  EXPECT_TRUE(Lease::take(gpus, theirs));
+}
+
 TEST_F(LeaseTest, AFailureKeepsTheLeaseForRestore) {
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   Gpu* const gpus[] = {&gpu};
   auto lease = Lease::take(gpus, options());
   ASSERT_TRUE(lease);
@@ -124,7 +149,7 @@ void write_stale(const LeaseOptions& options, const std::string& boot, bool touc
   record.boot_id = boot;
   record.machine = options.machine;
   record.gpus.push_back(
-      {.uuid = "GPU-a", .name = "Fake", .power_limit_w = 350, .limit_touched = touched});
+      {.uuid = unique("GPU-a"), .name = "Fake", .power_limit_w = 350, .limit_touched = touched});
   record.file = options.folder + "/lease-stale.json";
   ASSERT_TRUE(make_folder(options.folder));
   ASSERT_TRUE(write_lease(record));
@@ -132,7 +157,7 @@ void write_stale(const LeaseOptions& options, const std::string& boot, bool touc
 
 TEST_F(LeaseTest, AStaleLeaseIsRestoredOnce) {
   write_stale(options(), boot_id(), true);
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   gpu.limit_w = 200;
   Gpu* const gpus[] = {&gpu};
   const auto refused = Lease::take(gpus, options());
@@ -153,7 +178,7 @@ TEST_F(LeaseTest, AStaleLeaseIsRestoredOnce) {
 }
 
 TEST_F(LeaseTest, ALeaseThatChangedNothingOrOutlivedTheMachineIsNoObstacle) {
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   Gpu* const gpus[] = {&gpu};
   write_stale(options(), boot_id(), false);
   EXPECT_TRUE(Lease::take(gpus, options()));
@@ -173,7 +198,7 @@ TEST_F(LeaseTest, WhatIsNoLeaseIsSkipped) {
 }
 
 TEST_F(LeaseTest, AWatchdogThatDoesNotStartMeansNoLease) {
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   Gpu* const gpus[] = {&gpu};
   auto with_watchdog = options();
   with_watchdog.watchdog = {"/nowhere/ergon"};
@@ -185,7 +210,7 @@ TEST_F(LeaseTest, AWatchdogThatDoesNotStartMeansNoLease) {
 }
 
 TEST_F(LeaseTest, AFolderThatCannotBeMadeIsAnError) {
-  FakeGpu gpu("GPU-a");
+  FakeGpu gpu(unique("GPU-a"));
   Gpu* const gpus[] = {&gpu};
   std::ofstream(folder_ + "/file") << "x";
   auto blocked = options();

@@ -205,5 +205,37 @@ TEST_F(PlaceTest, ARecordedRunWithoutTimeIsRefused) {
   }
 }
 
+TEST(Play, RecordingsOfSeveralGpusShareOneTime) {
+  Nanos now = 5'000'000'000;
+  Options options;
+  options.now = [&] { return now; };
+  Recording one{.id = "0", .uuid = "GPU-one", .name = "Board", .simulated = true};
+  Recording two{.id = "1", .uuid = "", .name = "", .averaged = true};
+  for (int i = 0; i < 10; ++i) {
+    Sample sample;
+    sample.begin_ns = 100'000'000'000 + Nanos{i} * 100'000'000;
+    sample.power_w = 100 + i;
+    sample.energy_uj = 1'000'000 * i;
+    one.samples.push_back(sample);
+    sample.begin_ns += 300'000'000;
+    two.samples.push_back(sample);
+  }
+  const auto machine = play({one, two}, "runs.db", options);
+  ASSERT_TRUE(machine) << machine.error().message;
+  gpu::Gpu& first = *machine->gpus[0];
+  EXPECT_TRUE(first.identity().recorded);
+  EXPECT_TRUE(first.identity().simulated);
+  EXPECT_EQ(first.identity().uuid, "GPU-one");
+  EXPECT_EQ(machine->gpus[1]->identity().name, "recorded run");
+  EXPECT_EQ(machine->gpus[1]->power_source()->documented_average, Seconds(1));
+  now += 550'000'000;
+  EXPECT_EQ(first.sample({})->power_w, 105);
+  EXPECT_EQ(machine->gpus[1]->sample({})->power_w, 102);
+  EXPECT_EQ(first.energy()->microjoules, 5'000'000);
+  const auto nothing = play({Recording{.id = "0", .uuid = "", .name = ""}}, "runs.db", options);
+  ASSERT_FALSE(nothing);
+  EXPECT_NE(nothing.error().message.find("no sample"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ergon::gpu

@@ -1,4 +1,5 @@
-// A canonical CSV that plays as GPUs: at each moment the last row before it holds.
+// Readings that play as GPUs, and a canonical CSV that holds such: at each moment the last row
+// before it holds.
 #include "recorded.hpp"
 
 #include <algorithm>
@@ -35,9 +36,11 @@ struct Row {
 class RecordedGpu final : public Gpu {
  public:
   /// `offset_ns`: recorded time minus time of `now`.
-  RecordedGpu(Identity identity, std::vector<Row> rows, TimeSource now, Nanos offset_ns)
+  RecordedGpu(Identity identity, std::vector<Row> rows, bool averaged, TimeSource now,
+              Nanos offset_ns)
       : identity_(std::move(identity)),
         rows_(std::move(rows)),
+        averaged_(averaged),
         now_(std::move(now)),
         offset_ns_(offset_ns) {}
 
@@ -81,7 +84,8 @@ class RecordedGpu final : public Gpu {
   }
   Result<PowerSource> power_source() override {
     if (!any(kPower)) return missing(kPower);
-    return PowerSource{Scope::kGpu, PowerKind::kUsage, std::nullopt, "power_w of a recorded run"};
+    const auto average = averaged_ ? std::optional(Seconds(1)) : std::nullopt;
+    return PowerSource{Scope::kGpu, PowerKind::kUsage, average, "power of a recorded run"};
   }
   Result<Scope> energy_scope() override { return Scope::kGpu; }
   Result<Hertz> clock(Domain domain) override {
@@ -157,9 +161,52 @@ class RecordedGpu final : public Gpu {
 
   Identity identity_;
   std::vector<Row> rows_;
+  bool averaged_;
   TimeSource now_;
   Nanos offset_ns_;
 };
+
+constexpr const char* kHowMade =
+    "a run file (ergon measure -o FILE.db), or a power log made canonical (ergon import LOG -o "
+    "FILE.csv)";
+
+// A recording that is to play; the rows in order of time.
+struct Track {
+  Identity identity;
+  std::vector<Row> rows = {};
+  bool averaged = false;
+};
+
+Result<Machine> machine_of(std::vector<Track> tracks, const std::string& file,
+                           const Options& options) {
+  std::erase_if(tracks, [](const Track& track) { return track.rows.empty(); });
+  if (tracks.empty()) {
+    return fail(Errc::kMalformedInput, "'" + file + "' holds no sample: it cannot be played",
+                kHowMade);
+  }
+  Machine machine;
+  Nanos first = tracks.front().rows.front().at_ns;
+  for (Track& track : tracks) {
+    std::ranges::stable_sort(track.rows, {}, &Row::at_ns);
+    first = std::min(first, track.rows.front().at_ns);
+  }
+  const Nanos offset = first - options.now();
+  for (Track& track : tracks) {
+    track.identity.index = static_cast<int>(machine.gpus.size());
+    track.identity.recorded = true;
+    machine.gpus.push_back(std::make_unique<RecordedGpu>(
+        std::move(track.identity), std::move(track.rows), track.averaged, options.now, offset));
+  }
+  return machine;
+}
+
+Identity recorded_identity(const std::string& id) {
+  Identity identity;
+  identity.id = id;
+  identity.uuid = id.starts_with("GPU-") ? id : "recorded-" + id;
+  identity.name = "recorded run";
+  return identity;
+}
 
 std::optional<double> number(const std::string& text) {
   return text.empty() ? std::nullopt : io::parse_double(text);
@@ -176,7 +223,7 @@ Result<Machine> open_recorded(const std::string& file, const Options& options) {
     if (at == table.header.end()) return std::nullopt;
     return static_cast<std::size_t>(at - table.header.begin());
   };
-  const std::string make = "make one from a power log: ergon import LOG -o FILE";
+  const std::string make = kHowMade;
   const auto time = column("time_s");
   if (!time) {
     return fail(Errc::kMalformedInput, "'" + file + "' has no column time_s: it cannot be played",
@@ -205,28 +252,36 @@ Result<Machine> open_recorded(const std::string& file, const Options& options) {
     if (!rows.contains(id)) ids.push_back(id);
     rows[id].push_back(row);
   }
-  if (ids.empty())
-    return fail(Errc::kMalformedInput, "'" + file + "' holds no sample: it cannot be played", make);
+  std::vector<Track> tracks;
+  for (const auto& id : ids)
+    tracks.push_back({.identity = recorded_identity(id), .rows = std::move(rows[id])});
+  return machine_of(std::move(tracks), file, options);
+}
 
-  Machine machine;
-  Nanos first = rows[ids.front()].front().at_ns;
-  for (const auto& [id, samples] : rows) {
-    for (const Row& row : samples) first = std::min(first, row.at_ns);
+Result<Machine> play(std::vector<Recording> recordings, const std::string& file,
+                     const Options& options) {
+  std::vector<Track> tracks;
+  for (const Recording& recording : recordings) {
+    Track track{.identity = recorded_identity(recording.id), .averaged = recording.averaged};
+    if (!recording.uuid.empty()) track.identity.uuid = recording.uuid;
+    if (!recording.name.empty()) track.identity.name = recording.name;
+    track.identity.simulated = recording.simulated;
+    for (const Sample& sample : recording.samples) {
+      Row row{.at_ns = sample.begin_ns, .cells = {}};
+      if (sample.energy_uj) row.cells[kEnergy] = static_cast<double>(*sample.energy_uj) * 1e-6;
+      row.cells[kPower] = sample.power_w;
+      row.cells[kCoreClock] = sample.core_hz;
+      row.cells[kMemoryClock] = sample.memory_hz;
+      row.cells[kLimit] = sample.power_limit_w;
+      row.cells[kTemperature] = sample.temperature_c;
+      row.cells[kUtilization] = sample.utilization;
+      row.cells[kMemoryPower] = sample.memory_power_w;
+      if (sample.throttle_bits) row.cells[kThrottle] = static_cast<double>(*sample.throttle_bits);
+      track.rows.push_back(row);
+    }
+    tracks.push_back(std::move(track));
   }
-  const Nanos offset = first - options.now();
-  for (const auto& id : ids) {
-    auto& samples = rows[id];
-    std::ranges::stable_sort(samples, {}, &Row::at_ns);
-    Identity identity;
-    identity.id = id;
-    identity.index = static_cast<int>(machine.gpus.size());
-    identity.uuid = id.starts_with("GPU-") ? id : "recorded-" + id;
-    identity.name = "recorded run";
-    identity.recorded = true;
-    machine.gpus.push_back(std::make_unique<RecordedGpu>(std::move(identity), std::move(samples),
-                                                         options.now, offset));
-  }
-  return machine;
+  return machine_of(std::move(tracks), file, options);
 }
 
 }  // namespace ergon::gpu

@@ -59,8 +59,8 @@ Result<Selection> parse_selection(std::string_view text) {
   Selection selection;
   const auto bad = [&](const std::string& why) {
     return fail(Errc::kInvalidArgument, "'" + std::string(text) + "' selects no GPU: " + why,
-                "an index (0 or 0,2), a UUID or its beginning, a PCI address, all, cuda, "
-                "sim:MODEL or recorded:FILE");
+                "an index (0 or 0,2), a UUID or its beginning, a PCI address, all, cuda:N, "
+                "sim:MODEL[,gpus=N][,seed=N][,fault=NAME] or recorded:FILE");
   };
   if (text.empty()) return bad("it is empty");
   if (text == "all") return selection;

@@ -86,6 +86,21 @@ struct Machine {
 /// is not there. For a simulated GPU the environment of sim_environment() must be set already.
 Result<Machine> open_machine(const Selection& selection, const Options& options);
 
+/// Readings that play as one GPU: at each moment the last one before it holds. Of a sample
+/// `begin_ns` is the time, on any base that the recordings of a machine share.
+struct Recording {
+  std::string id;
+  std::string uuid;        ///< empty: made from the id
+  std::string name;        ///< of the board; empty: "recorded run"
+  bool simulated = false;  ///< what was recorded is a simulation
+  bool averaged = false;   ///< the power is a one-second average
+  std::vector<Sample> samples = {};
+};
+/// The recordings as a machine, playing from now on in their own time: the first reading of any of
+/// them is now. kMalformedInput where there is no reading. `file` names them in errors.
+Result<Machine> play(std::vector<Recording> recordings, const std::string& file,
+                     const Options& options);
+
 /// CUDA's order of these GPUs, as positions: by PCI address where `device_order` is "PCI_BUS_ID",
 /// else the fastest first and the rest by PCI address; then what `visible` (the value of
 /// CUDA_VISIBLE_DEVICES) leaves, up to its first entry that names none. `speed` is any figure that
