@@ -117,6 +117,15 @@ Result<RunFile> RunFile::create(const std::string& path, const Provenance& prove
 }
 
 Result<RunFile> RunFile::open(const std::string& path, bool writable) {
+  // A writer that was killed in the middle of a write leaves a journal; undoing that write takes
+  // the right to write.
+  std::error_code unknown;
+  const bool undo = !writable && std::filesystem::exists(path + "-journal", unknown);
+  if (undo) {
+    if (auto undone = Database::open(path, Database::Mode::kWrite)) {
+      if (auto look = undone->prepare("PRAGMA user_version")) static_cast<void>(look->step());
+    }
+  }
   ERGON_TRY(auto db,
             Database::open(path, writable ? Database::Mode::kWrite : Database::Mode::kRead));
   auto impl = std::make_unique<Impl>(Impl{std::move(db)});

@@ -2,6 +2,8 @@
 #include "ergon/meter/run_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -136,6 +138,36 @@ TEST_F(RunFileTest, AReadOnlyFileTakesNoWrites) {
   auto file = RunFile::open(path_);
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->set_fact("a", "b"));
+}
+
+TEST_F(RunFileTest, AWriteThatWasKilledInTheMiddleIsUndone) {
+  {
+    auto file = RunFile::create(path_, {.kind = "measure", .ergon_version = "1"});
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->add_device({.id = "0"}));
+    Series series{.gpu = "0", .time_ns = {1, 2, 3}, .power_w = {50, 51, 52}};
+    ASSERT_TRUE(file->add_samples(series));
+  }
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    auto db = Database::open(path_, Database::Mode::kWrite);
+    // Pages reach the file before the end of the transaction.
+    const bool begun = db && db->run("PRAGMA cache_size=1") && db->run("BEGIN") &&
+                       db->run(
+                           "WITH RECURSIVE k(i) AS (SELECT 10 UNION ALL SELECT i+1 FROM k "
+                           "WHERE i < 20000) INSERT INTO samples(device, time_ns, power_w) "
+                           "SELECT '0', i, 1e6 FROM k");
+    ::_exit(begun ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(std::filesystem::exists(path_ + "-journal"));
+  const auto file = RunFile::open(path_);
+  ASSERT_TRUE(file) << file.error().message;
+  const auto samples = file->samples("0");
+  ASSERT_TRUE(samples) << samples.error().message;
+  EXPECT_EQ(samples->power_w, (std::vector<double>{50, 51, 52}));
 }
 
 }  // namespace

@@ -101,6 +101,60 @@ TEST(Sensor, TheAveragingWindowIsFoundAgainstAMeterInAnotherTimeZone) {
   }
 }
 
+// A load that steps every 0.6 to 0.8 s.
+Truth square(double length_s, unsigned seed) {
+  Truth truth;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> phase(0.6, 0.8);
+  bool busy = false;
+  for (double t = 0; t < length_s; t += phase(random)) {
+    truth.steps.emplace_back(t, busy ? 280 : 90);
+    busy = !busy;
+  }
+  return truth;
+}
+
+TEST(Sensor, TheAveragingWindowIsFoundFromTheBoardsOwnCounter) {
+  for (const double window : {0.025, 0.1, 1.0}) {
+    SyntheticSensor sensor;
+    sensor.window_s = window;
+    sensor.poll_s = 0.002;
+    sensor.poll_jitter_s = 0.0004;
+    const auto fit = fit_own_window(play(square(20, 3), 20, sensor, 6));
+    ASSERT_TRUE(fit) << window << ": " << fit.error().message;
+    EXPECT_NEAR(fit->window_s.value, window, 0.003 + 0.03 * window);
+    EXPECT_LE(fit->window_s.low, window);
+    EXPECT_GE(fit->window_s.high, window);
+    EXPECT_LT(fit->window_s.high - fit->window_s.low, 0.012 + 0.1 * window);
+    EXPECT_GE(fit->steps, 15U);
+  }
+}
+
+TEST(Sensor, TheOwnWindowOfAQuietBoardIsUnknownWithTheReason) {
+  SyntheticSensor sensor;
+  sensor.poll_s = 0.002;
+  sensor.poll_jitter_s = 0.0004;
+  const auto why = [&](const Truth& truth, auto change) {
+    Series series = play(truth, 8, sensor, 2);
+    change(series);
+    const auto fit = fit_own_window(series);
+    return fit ? std::string("known") : fit.error().message;
+  };
+  const auto as_it_is = [](Series&) {};
+  EXPECT_EQ(why({{{0, 80}}}, as_it_is), "nothing ran: the power did not change");
+  EXPECT_NE(why({{{0, 80}, {2, 200}, {4, 80}}}, as_it_is).find("only 2 clean steps"),
+            std::string::npos);
+  EXPECT_NE(why(square(8, 1), [](Series& s) { s.energy_j.clear(); }).find("no energy counter"),
+            std::string::npos);
+  // Every step at the same place between two renewals, away from the window: nothing is learnt.
+  Truth locked;
+  for (int k = 0; k < 24; ++k) locked.steps.emplace_back(0.5 * k, k % 2 == 0 ? 90 : 280);
+  const std::string told = why(locked, as_it_is);
+  EXPECT_TRUE(told == "known" || told.find("in step with the sensor") != std::string::npos) << told;
+  sensor.poll_s = 0.09;
+  EXPECT_NE(why(square(8, 1), as_it_is).find("too seldom"), std::string::npos);
+}
+
 TEST(Sensor, PublishedFiguresByName) {
   EXPECT_EQ(published_sensor("NVIDIA A100-SXM4-40GB")->averaging_window, Seconds(0.025));
   EXPECT_EQ(published_sensor("Tesla V100-PCIE-32GB")->update_period, Seconds(0.02));

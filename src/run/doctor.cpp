@@ -10,6 +10,14 @@ namespace ergon::run {
 namespace {
 
 constexpr Nanos kBetweenReads = 2'000'000;
+constexpr Nanos kAfterLoad = 500'000'000;
+constexpr const char* kNotTried = "whether clocks can be changed was not tried";
+constexpr double kHot = 85;
+constexpr double kHotAtRest = 65;
+constexpr std::uint64_t kKnownReasons =
+    gpu::reason::kIdle | gpu::reason::kAskedClocks | gpu::reason::kPowerCap |
+    gpu::reason::kHardwareSlowdown | gpu::reason::kSyncBoost | gpu::reason::kThermal |
+    gpu::reason::kHardwareThermal | gpu::reason::kPowerBrake | gpu::reason::kDisplayClocks;
 
 // The subject stands before the finding already.
 std::string without_prefix(const std::string& message, const std::string& subject) {
@@ -22,7 +30,7 @@ class Doctor {
   Doctor(const Result<gpu::Machine>& machine, const DoctorOptions& options)
       : machine_(machine), options_(options) {}
 
-  Checkup run() {
+  Result<Checkup> run() {
     found_.place = gpu::look_around(options_.root);
     look_at_cpu();
     if (!machine_) {
@@ -40,6 +48,7 @@ class Doctor {
            "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
     }
     for (const auto& gpu : machine_->gpus) ask(*gpu);
+    if (options_.start_load) ERGON_TRY_STATUS(options_.start_load());
     watch();
     for (const GpuCheckup& gpu : found_.gpus) judge(gpu);
     return std::move(found_);
@@ -97,7 +106,8 @@ class Doctor {
                        .temperature_c = gpu.temperature_c(),
                        .mig = gpu.mig(),
                        .processes = gpu.processes(),
-                       .control = gpu.probe_control()};
+                       .control = options_.probe_control ? gpu.probe_control()
+                                                         : fail(Errc::kUnsupported, kNotTried)};
     const auto position = static_cast<int>(found_.gpus.size());
     const auto& order = machine_->cuda_order;
     if (const auto at = std::ranges::find(order, position); at != order.end())
@@ -111,8 +121,13 @@ class Doctor {
     std::vector<std::vector<Nanos>> calls(machine_->gpus.size());
     gpu::Fields fields;
     fields.clocks = fields.throttle = fields.temperature = false;
-    const Nanos end = options_.now() + std::llround(options_.watch.si() * 1e9);
+    Nanos end = options_.now() + std::llround(options_.watch.si() * 1e9);
+    bool loaded = options_.load_runs != nullptr;
     while (options_.now() < end) {
+      if (loaded && !options_.load_runs()) {
+        loaded = false;
+        end = std::min(end, options_.now() + kAfterLoad);
+      }
       for (std::size_t i = 0; i < series.size(); ++i) {
         GpuCheckup& checkup = found_.gpus[i];
         const auto sample = machine_->gpus[i]->sample(fields);
@@ -131,14 +146,48 @@ class Doctor {
       if (series[i].size() < 2) continue;
       GpuCheckup& checkup = found_.gpus[i];
       checkup.sensor = meter::estimate_sensor(series[i]);
-      // The window cannot be seen in an idle board's readings: what is published of its kind.
+      checkup.window = meter::fit_own_window(series[i]);
       const auto& source = checkup.power_source;
-      checkup.sensor.averaging_window_s =
+      checkup.published_window_s =
           sensor_of(series[i], checkup.identity, source ? std::optional(*source) : std::nullopt)
               .averaging_window_s;
       const auto middle = calls[i].begin() + static_cast<std::ptrdiff_t>(calls[i].size() / 2);
       std::ranges::nth_element(calls[i], middle);
       found_.gpus[i].call_ns = *middle;
+    }
+  }
+
+  void judge_heat(const GpuCheckup& gpu, const std::string& subject) {
+    if (!gpu.temperature_c) return;
+    const std::string degrees = std::to_string(std::lround(*gpu.temperature_c)) + " C";
+    const bool rests = gpu.processes && gpu.processes->empty();
+    if (*gpu.temperature_c >= kHot) {
+      found_.findings.push_back({Finding::Severity::kWarning, subject,
+                                 "it is " + degrees + " hot: it may throttle",
+                                 "let it cool before measuring"});
+    } else if (rests && *gpu.temperature_c >= kHotAtRest) {
+      found_.findings.push_back(
+          {Finding::Severity::kWarning, subject,
+           "it is " + degrees + " hot while nothing runs on it: under load it may throttle",
+           "look after its cooling; else let it cool before measuring"});
+    }
+  }
+
+  void judge_throttle(const GpuCheckup& gpu, const std::string& subject) {
+    if (!gpu.throttle) return;
+    const std::uint64_t bits = gpu.throttle->holding_back();
+    const std::uint64_t known = bits & kKnownReasons;
+    if (known != 0) {
+      found_.findings.push_back({Finding::Severity::kWarning, subject,
+                                 "held back now: " + gpu::Throttle{known}.names(),
+                                 "let it cool or raise its limit before measuring"});
+    }
+    if (bits != known) {
+      found_.findings.push_back(
+          {Finding::Severity::kWarning, subject,
+           "the driver names reasons for its clock that are not documented (" +
+               gpu::Throttle{bits & ~known}.names() + "): whether they hold it back is not known",
+           "compare the achieved clocks with those asked for"});
     }
   }
 
@@ -176,12 +225,7 @@ class Doctor {
                                      " ms: short windows are known less well",
                                  "nvidia-smi -pm 1 keeps the driver loaded"});
     }
-    if (gpu.temperature_c && *gpu.temperature_c >= 85) {
-      found_.findings.push_back(
-          {Severity::kWarning, subject,
-           "it is " + std::to_string(std::lround(*gpu.temperature_c)) + " C hot: it may throttle",
-           "let it cool before measuring"});
-    }
+    judge_heat(gpu, subject);
     if (gpu.energy_scope && *gpu.energy_scope == gpu::Scope::kModule) {
       found_.findings.push_back({Severity::kWarning, subject,
                                  "power and energy are those of the whole module, CPU and its "
@@ -194,14 +238,9 @@ class Doctor {
                                  "this driver gives power only as a one-second average",
                                  "driver 530 or newer tells instantaneous power"});
     }
-    if (!gpu.control && !gpu.identity.recorded)
+    if (!gpu.control && !gpu.identity.recorded && options_.probe_control)
       add(Severity::kWarning, subject, gpu.control.error());
-    if (gpu.throttle && gpu.throttle->holding_back() != 0) {
-      found_.findings.push_back(
-          {Severity::kWarning, subject,
-           "held back now: " + gpu::Throttle{gpu.throttle->holding_back()}.names(),
-           "let it cool or raise its limit before measuring"});
-    }
+    judge_throttle(gpu, subject);
     if (gpu.processes && !gpu.processes->empty()) {
       std::string pids;
       for (const auto& process : *gpu.processes)
@@ -250,7 +289,7 @@ bool Checkup::can_control() const {
   return std::ranges::any_of(gpus, [](const GpuCheckup& gpu) { return gpu.control.has_value(); });
 }
 
-Checkup examine(const Result<gpu::Machine>& machine, const DoctorOptions& options) {
+Result<Checkup> examine(const Result<gpu::Machine>& machine, const DoctorOptions& options) {
   return Doctor(machine, options).run();
 }
 

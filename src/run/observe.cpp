@@ -116,6 +116,8 @@ RunRecord Observation::rest(Nanos length_ns, Signals* signals) {
 
 int Observation::interrupted_by() const { return impl_->interrupted; }
 
+std::vector<meter::Series> Observation::take_new() { return impl_->sampler->take_new(); }
+
 Observation::Readings Observation::close() {
   Readings out;
   const auto series = impl_->sampler->stop();

@@ -24,6 +24,27 @@ Nanos thread_cpu() {
   return Nanos{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+// The readings from the first-th on.
+meter::Series part_of(const meter::Series& all, std::size_t first) {
+  meter::Series part;
+  part.gpu = all.gpu;
+  const auto copy = [&](const auto& from, auto& to) {
+    if (from.size() == all.size())
+      to.assign(from.begin() + static_cast<std::ptrdiff_t>(first), from.end());
+  };
+  copy(all.time_ns, part.time_ns);
+  copy(all.power_w, part.power_w);
+  copy(all.average_power_w, part.average_power_w);
+  copy(all.energy_j, part.energy_j);
+  copy(all.clock_hz, part.clock_hz);
+  copy(all.memory_clock_hz, part.memory_clock_hz);
+  copy(all.temperature_c, part.temperature_c);
+  copy(all.power_limit_w, part.power_limit_w);
+  copy(all.utilization, part.utilization);
+  copy(all.throttle, part.throttle);
+  return part;
+}
+
 void sleep_until(Nanos at) {
   const timespec t{.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
   ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
@@ -120,6 +141,7 @@ struct Sampler::Impl {
   std::vector<std::unique_ptr<Poller>> pollers;
   std::vector<std::jthread> threads;
   std::mutex mutex;
+  std::vector<meter::Series> copies;
   SamplingCost cost;
   Nanos started_ns = 0;
   std::atomic<Nanos> fine_until_ns{0};
@@ -139,7 +161,17 @@ struct Sampler::Impl {
     ::syscall(SYS_futex, &over, FUTEX_WAIT_BITSET_PRIVATE, 0, &t, nullptr, FUTEX_BITSET_MATCH_ANY);
   }
 
+  void copy_new(const Poller& poller, std::size_t& copied) {
+    if (poller.series().size() == copied) return;
+    auto part = part_of(poller.series(), copied);
+    copied = poller.series().size();
+    const std::lock_guard lock(mutex);
+    copies.push_back(std::move(part));
+  }
+
   void run(const std::stop_token& stop, Poller& poller) {
+    std::size_t copied = 0;
+    Nanos copy_at = gpu::monotonic_now() + options.copy_every_ns;
     std::uint64_t readings = 0;
     std::uint64_t late = 0;
     Nanos next = gpu::monotonic_now();
@@ -147,6 +179,10 @@ struct Sampler::Impl {
       if (!poller.poll()) break;
       ++readings;
       const Nanos now = gpu::monotonic_now();
+      if (options.copy_every_ns > 0 && now >= copy_at) {
+        copy_new(poller, copied);
+        copy_at = now + options.copy_every_ns;
+      }
       Nanos interval = options.interval_ns;
       if (now < fine_until_ns.load(std::memory_order_relaxed)) {
         const Nanos until_due = poller.tick_due_ns() - now;
@@ -160,6 +196,7 @@ struct Sampler::Impl {
       }
       rest_until(next);
     }
+    if (options.copy_every_ns > 0) copy_new(poller, copied);
     const std::lock_guard lock(mutex);
     cost.cpu_time += to_seconds(thread_cpu());
     cost.readings += readings;
@@ -213,6 +250,11 @@ void Sampler::wait_for_lag(const std::function<bool()>& keep_waiting) {
   constexpr Nanos kLagStep = 50'000'000;
   for (Nanos now = gpu::monotonic_now(); now < until && keep_waiting(); now = gpu::monotonic_now())
     sleep_until(std::min(until, now + kLagStep));
+}
+
+std::vector<meter::Series> Sampler::take_new() {
+  const std::lock_guard lock(impl_->mutex);
+  return std::exchange(impl_->copies, {});
 }
 
 std::vector<meter::Series> Sampler::stop() {

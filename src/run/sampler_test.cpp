@@ -65,5 +65,29 @@ TEST(Sampler, ReadsUntilItIsStopped) {
   EXPECT_EQ(sampler.cost().readings, series[0].size() + series[1].size());
 }
 
+TEST(Sampler, CopiesOfReadingsAreTheReadings) {
+  test::FakeGpu gpu;
+  const std::vector<gpu::Gpu*> gpus = {&gpu};
+  Sampler sampler(gpus, {.interval_ns = 500'000, .copy_every_ns = 5'000'000});
+  sampler.start();
+  std::vector<meter::Series> parts;
+  const Nanos until = gpu::monotonic_now() + 20'000'000'000;
+  while (parts.size() < 3 && gpu::monotonic_now() < until) {
+    for (auto& part : sampler.take_new()) parts.push_back(std::move(part));
+  }
+  const auto series = sampler.stop();
+  for (auto& part : sampler.take_new()) parts.push_back(std::move(part));
+  ASSERT_GE(parts.size(), 3U);
+  std::vector<Nanos> times;
+  std::vector<double> watts;
+  for (const auto& part : parts) {
+    EXPECT_EQ(part.gpu, "0");
+    times.insert(times.end(), part.time_ns.begin(), part.time_ns.end());
+    watts.insert(watts.end(), part.power_w.begin(), part.power_w.end());
+  }
+  EXPECT_EQ(times, series[0].time_ns);
+  EXPECT_EQ(watts, series[0].power_w);
+}
+
 }  // namespace
 }  // namespace ergon::run

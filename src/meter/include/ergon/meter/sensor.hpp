@@ -76,4 +76,18 @@ struct WindowFit {
 /// `clock_shift` of whole hours and fractions of a second are searched for: logs are in local time.
 Result<WindowFit> fit_window(const Series& series, const Reference& reference);
 
+/// The averaging window as the board's own energy counter shows it.
+struct OwnWindow {
+  Estimate window_s;
+  Seconds lag;            ///< from the end of the window to the renewal
+  std::size_t steps = 0;  ///< of the load, that it was found from
+};
+/// Without another meter: where the load is level for two ticks of the counter before and after a
+/// change, the energy of the tick between says when it stepped; the boxcar over the power so known
+/// that a straight line maps best to the readings beside such steps (least squares, as in Yang,
+/// Adamek, Armour, SC'24, doi 10.1109/SC41406.2024.00028, there against a meter) is the window, its
+/// interval from a bootstrap over the steps. kUnsupported with the reason where it cannot be told:
+/// no counter, nothing ran, fewer than six such steps, readings too seldom.
+Result<OwnWindow> fit_own_window(const Series& series);
+
 }  // namespace ergon::meter

@@ -29,8 +29,12 @@ struct GpuCheckup {
   Result<gpu::PowerSource> power_source;
   Result<gpu::EnergyReading> energy;
   Result<gpu::Scope> energy_scope;
-  /// Periods are from readings taken here, or unknown; the averaging window says its origin.
+  /// Periods are from readings taken here, or unknown.
   meter::SensorModel sensor;
+  /// The averaging window as the readings taken here show it; else why they do not.
+  Result<meter::OwnWindow> window = fail(Errc::kUnsupported, "nothing was read");
+  /// What is published of boards of its kind, or assumed; nullopt: nothing.
+  std::optional<Estimate> published_window_s = std::nullopt;
   std::optional<double> power_w;
   std::uint64_t refused = 0;  ///< readings that could not be true
   Nanos call_ns = 0;          ///< median time of one sample
@@ -63,10 +67,17 @@ struct DoctorOptions {
   Seconds watch{1.5};
   gpu::TimeSource now = gpu::monotonic_now;
   std::function<void(Nanos)> sleep;  ///< for so many nanoseconds
+  /// Whether it is tried if clocks could be changed, by setting what is set already.
+  bool probe_control = true;
+  /// Called once the GPUs were asked and before their sensors are watched: starts a load. Empty:
+  /// none of ours.
+  std::function<Status()> start_load;
+  /// Whether the load still runs; the watch ends half a second after it.
+  std::function<bool()> load_runs;
 };
 
 /// Examines every GPU of the machine (or says why there is none), the CPU's counters and the place.
-/// Changes nothing.
-Checkup examine(const Result<gpu::Machine>& machine, const DoctorOptions& options);
+/// Changes nothing. An error only of `start_load`.
+Result<Checkup> examine(const Result<gpu::Machine>& machine, const DoctorOptions& options);
 
 }  // namespace ergon::run

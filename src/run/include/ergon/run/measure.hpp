@@ -58,6 +58,10 @@ class Observation {
   /// A signal that ended a watch() or rest(); none: 0.
   [[nodiscard]] int interrupted_by() const;
 
+  /// The readings since the last call, one entry a GPU that is read itself and copy
+  /// (SamplerOptions::copy_every_ns); may be called from another thread, before and after close().
+  std::vector<meter::Series> take_new();
+
   /// Everything that was read, one entry a GPU in their order. Ends the readings.
   struct Readings {
     std::vector<meter::Series> series;           ///< a copy where a sensor is shared

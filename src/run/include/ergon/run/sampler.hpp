@@ -19,6 +19,8 @@ struct SamplerOptions {
   Nanos edge_interval_ns = 2'000'000;
   /// Clocks, throttle reasons, temperature, limit, utilization: every so many readings.
   int slow_every = 10;
+  /// Copies of the readings for take_new(), so often; 0: none.
+  Nanos copy_every_ns = 0;
 };
 
 /// One GPU's readings, one after another; no thread, no clock of its own.
@@ -88,6 +90,10 @@ class Sampler {
                       const std::function<bool()>& keep_waiting);
   /// Waits until what was drawn so far shows in every sensor.
   void wait_for_lag(const std::function<bool()>& keep_waiting);
+  /// The readings since the last call, as far as they are copied (SamplerOptions::copy_every_ns):
+  /// one entry a GPU and copy, in order of time for each GPU. From any one thread; after stop() the
+  /// last ones are there too.
+  std::vector<meter::Series> take_new();
   /// Ends the threads. The series stand in the order of the GPUs.
   std::vector<meter::Series> stop();
   [[nodiscard]] const SamplingCost& cost() const;
