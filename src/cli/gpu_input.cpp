@@ -2,9 +2,13 @@
 #include "gpu_input.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
+
+#include "ergon/meter.hpp"
 
 namespace ergon::cli {
 namespace fs = std::filesystem;
@@ -37,6 +41,58 @@ Status prepare_simulated(const Surroundings& surroundings, const gpu::SimSpec& s
                            variable(surroundings, "LD_LIBRARY_PATH").value_or(""));
   set_all(surroundings, opened.environment);
   return {};
+}
+
+// A run file of ours plays as well as a canonical CSV.
+Result<gpu::Machine> open_run_file(const std::string& path, const gpu::Options& options) {
+  ERGON_TRY(const auto file, meter::RunFile::open(path));
+  ERGON_TRY(const auto devices, file.devices());
+  std::vector<gpu::Recording> recordings;
+  for (const auto& device : devices) {
+    if (device.kind != "gpu") continue;
+    ERGON_TRY(const auto series, file.samples(device.id));
+    gpu::Recording recording{.id = device.id,
+                             .uuid = device.uuid,
+                             .name = device.name,
+                             .simulated = device.origin == Origin::kSimulated};
+    recording.averaged = !series.has(series.power_w) && series.has(series.average_power_w);
+    const auto& power = recording.averaged ? series.average_power_w : series.power_w;
+    const auto cell = [&](const std::vector<double>& column, std::size_t i) {
+      return series.has(column) && !meter::is_missing(column[i]) ? std::optional(column[i])
+                                                                 : std::nullopt;
+    };
+    // Clocks, heat and limits are read more seldom: their last reading holds.
+    gpu::Sample last;
+    const auto keep = [](std::optional<double>& held, const std::optional<double>& now) {
+      if (now) held = now;
+    };
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      last.begin_ns = last.end_ns = series.time_ns[i];
+      const auto joules = cell(series.energy_j, i);
+      last.energy_uj =
+          joules ? std::optional<std::int64_t>(std::llround(*joules * 1e6)) : std::nullopt;
+      last.power_w = cell(power, i);
+      keep(last.core_hz, cell(series.clock_hz, i));
+      keep(last.memory_hz, cell(series.memory_clock_hz, i));
+      keep(last.temperature_c, cell(series.temperature_c, i));
+      keep(last.power_limit_w, cell(series.power_limit_w, i));
+      keep(last.utilization, cell(series.utilization, i));
+      if (i < series.throttle.size() && series.throttle[i]) last.throttle_bits = series.throttle[i];
+      recording.samples.push_back(last);
+    }
+    recordings.push_back(std::move(recording));
+  }
+  return gpu::play(std::move(recordings), path, options);
+}
+
+Result<gpu::Machine> open_selected(const gpu::Selection& selection, const gpu::Options& options) {
+  if (selection.kind == gpu::Selection::Kind::kRecorded) {
+    std::ifstream file(selection.file, std::ios::binary);
+    std::string head(16, '\0');
+    file.read(head.data(), static_cast<std::streamsize>(head.size()));
+    if (meter::RunFile::looks_like(head)) return open_run_file(selection.file, options);
+  }
+  return gpu::open_machine(selection, options);
 }
 
 std::string uuids_of(const gpu::Machine& machine) {
@@ -102,6 +158,17 @@ gpu::Options gpu_options(const Surroundings& surroundings) {
   return options;
 }
 
+std::string name_with_origin(const gpu::Identity& gpu) {
+  return gpu.name + (gpu.recorded && gpu.simulated ? " (recorded, simulated)"
+                     : gpu.simulated               ? " (simulated)"
+                     : gpu.recorded                ? " (recorded)"
+                                                   : "");
+}
+
+const char* origin_of_readings(const gpu::Identity& gpu) {
+  return gpu.simulated ? "simulated" : gpu.recorded ? "recorded" : "measured";
+}
+
 Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise, bool quietly) {
   const Surroundings& surroundings = context.surroundings();
   ERGON_TRY(const auto selection, gpu::parse_selection(context.text("gpu").value_or(otherwise)));
@@ -117,13 +184,13 @@ Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise, boo
     ERGON_TRY_STATUS(prepare_simulated(surroundings, spec, opened));
   }
   const gpu::Options options = gpu_options(surroundings);
-  ERGON_TRY(opened.machine, gpu::open_machine(selection, options));
+  ERGON_TRY(opened.machine, open_selected(selection, options));
   if (!quietly) {
     for (const auto& note : opened.machine.notes) context.warn("gpu", note);
   }
 
-  const bool simulated = opened.machine.gpus.front()->identity().simulated;
-  if (simulated) {
+  const auto& first = opened.machine.gpus.front()->identity();
+  if (first.simulated && !first.recorded) {
     opened.selection = "sim:" + variable(surroundings, "ERGON_SIM").value_or("");
   } else {
     opened.selection = uuids_of(opened.machine);

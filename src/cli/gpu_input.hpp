@@ -36,6 +36,12 @@ struct OpenedGpus {
   std::string machine_id;  ///< LeaseRecord::machine
   [[nodiscard]] std::vector<gpu::Gpu*> gpus() const;
 };
+/// "NVIDIA A100 (simulated)", "... (recorded)", "... (recorded, simulated)".
+std::string name_with_origin(const gpu::Identity& gpu);
+/// How figures of these GPUs are known: "measured", "simulated", "recorded" (a recorded simulation
+/// is simulated).
+const char* origin_of_readings(const gpu::Identity& gpu);
+
 /// `otherwise` holds where --gpu is not given. Sets the variables of a simulated GPU for this
 /// process: call it while one thread runs. Notes of the machine become warnings unless `quietly`.
 Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise = "all",

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "figures.hpp"
+#include "gpu_input.hpp"
 #include "measure_parts.hpp"
 #include "planning.hpp"
 
@@ -126,7 +127,7 @@ std::string gpus_text(const Measurement& m) {
     }
     count = std::to_string(m.gpus.size()) + " x ";
   }
-  return count + who.name + (who.simulated ? " (simulated)" : who.recorded ? " (recorded)" : "");
+  return count + name_with_origin(who);
 }
 
 std::string measured_headline(const Measurement& m) {
@@ -169,6 +170,29 @@ void add_parts(const Measurement& m, std::vector<std::string>& lines) {
   }
 }
 
+// What held a GPU back, and in which runs.
+void add_held_back(const Measurement& m, std::vector<std::string>& lines) {
+  for (std::size_t g = 0; g < m.gpus.size(); ++g) {
+    std::uint64_t bits = 0;
+    std::size_t runs = 0;
+    double share = 0;
+    for (const auto& run : m.runs) {
+      const auto& result = run.gpus[g];
+      if (!result.throttled_share || result.throttle_bits == 0) continue;
+      bits |= result.throttle_bits;
+      share = std::max(share, *result.throttled_share);
+      ++runs;
+    }
+    if (bits == 0) continue;
+    std::string text = "GPU " + m.gpus[g].identity.id + " was held back";
+    if (m.runs.size() > 1)
+      text += " in " + std::to_string(runs) + " of " + std::to_string(m.runs.size()) + " runs";
+    text += ": " + gpu::Throttle{bits}.names() + " (up to " + percent_text(share) +
+            " of the readings).";
+    lines.push_back(std::move(text));
+  }
+}
+
 std::vector<std::string> measured_sentences(const Measurement& m) {
   std::vector<std::string> lines;
   for (std::size_t g = 0; g < m.gpus.size() && !m.runs.empty(); ++g) {
@@ -186,6 +210,7 @@ std::vector<std::string> measured_sentences(const Measurement& m) {
     }
   }
   add_parts(m, lines);
+  add_held_back(m, lines);
   add_spread(m, lines);
   std::vector<std::optional<Estimate>> idle;
   for (const auto& gpu : m.gpus) {
@@ -324,6 +349,7 @@ Answer measure_answer(const Measurement& m) {
         .set("pci", words_or_null(gpu.identity.pci))
         .set("driver", words_or_null(gpu.identity.driver))
         .set("simulated", gpu.identity.simulated)
+        .set("recorded", gpu.identity.recorded)
         .set("sensor_owner", gpu.identity.sensor_owner())
         .set("sensor", sensor_value(gpu));
     set_estimate(one, "idle_power_w", gpu.idle_power_w);
@@ -351,9 +377,14 @@ Answer measure_answer(const Measurement& m) {
                       .set("readings", m.cost.readings)
                       .set("late", m.cost.late)
                       .set("cpu_share", wall > 0 ? Value(m.cost.cpu_time.si() / wall) : Value()));
+  answer.csv = measure_csv(m);
   answer.tables.push_back(runs_table(m));
   answer.tables.push_back(estimators_table(m));
-  if (!regions.empty()) answer.tables.push_back(regions_table(regions));
+  if (!regions.empty()) {
+    answer.tables.push_back(regions_table(regions));
+    if (auto unknown = unknown_regions_table(regions); !unknown.rows.empty())
+      answer.tables.push_back(std::move(unknown));
+  }
   return answer;
 }
 

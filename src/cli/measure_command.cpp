@@ -6,6 +6,7 @@
 
 #include "gpu_input.hpp"
 #include "measure_parts.hpp"
+#include "measure_store.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
 
@@ -14,6 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr Nanos kSettle = 500'000'000;       ///< after the last run, before its idle power is read
+constexpr Nanos kCopyEvery = 1'000'000'000;  ///< of readings, to the run file
 constexpr Nanos kCpuWraps = 20'000'000'000;  ///< RAPL wraps after a minute at the least
 
 Nanos clock_ns(clockid_t clock) {
@@ -87,23 +89,6 @@ class CpuMeter {
   Nanos next_ns_ = 0;
 };
 
-// A program's environment: ours, with what the simulated GPU and regions need.
-std::vector<std::string> program_environment(
-    const Surroundings& surroundings,
-    const std::vector<std::pair<std::string, std::string>>& more) {
-  std::vector<std::string> out;
-  std::set<std::string> replaced;
-  for (const auto& [name, value] : more) {
-    replaced.insert(name);
-    out.push_back(name + "=" + value);
-  }
-  if (!surroundings.environment) return out;
-  for (auto& variable : surroundings.environment()) {
-    if (!replaced.contains(variable.substr(0, variable.find('=')))) out.push_back(variable);
-  }
-  return out;
-}
-
 // What makes one measurement; its parts in the order in which they may be made.
 class Measurer {
  public:
@@ -118,10 +103,12 @@ class Measurer {
       cpu_.look();
       return true;
     };
+    if (context_.output()) options.sampling.copy_every_ns = kCopyEvery;
     observation_ = std::make_unique<run::Observation>(opened_.gpus(), options);
     measurement_.interval_ns = options.sampling.interval_ns;
     measurement_.start_utc_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     observation_->open();
+    start_store();
     idle();
     const auto status = observation_->interrupted_by() != 0
                             ? Result<int>(128 + observation_->interrupted_by())
@@ -132,6 +119,7 @@ class Measurer {
       idle();
     }
     close();
+    if (store_ && (!status || measurement_.runs.empty())) store_->discard();
     if (!status) return fail(status.error());
     if (measurement_.runs.empty()) return *status;
     ERGON_TRY_STATUS(tell());
@@ -177,7 +165,7 @@ class Measurer {
       name_strangers();
     }
     program_.words = context_.program();
-    program_.environment = program_environment(context_.surroundings(), environment);
+    program_.environment = child_environment(context_.surroundings(), environment);
     return {};
   }
 
@@ -235,6 +223,23 @@ class Measurer {
       environment.emplace_back("NVTX_INJECTION64_PATH", library("libergon_nvtx.so"));
     }
     return {};
+  }
+
+  // Readings go to the file of -o as they come: a tool that is killed leaves them.
+  void start_store() {
+    const auto path = context_.output();
+    if (!path) return;
+    meter::Provenance provenance;
+    provenance.kind = "measure";
+    provenance.ergon_version = context_.version();
+    provenance.command_line = context_.command_line();
+    provenance.created_utc = utc_text(clock_ns(CLOCK_REALTIME));
+    provenance.more.emplace_back("utc_offset_ns", std::to_string(measurement_.start_utc_ns));
+    std::vector<meter::StoredDevice> devices;
+    for (const gpu::Gpu* gpu : opened_.gpus()) devices.push_back(stored_device(gpu->identity()));
+    store_ = std::make_unique<SampleStore>(*path, std::move(provenance), std::move(devices),
+                                           [this] { return observation_->take_new(); });
+    store_->start();
   }
 
   void idle() {
@@ -301,8 +306,10 @@ class Measurer {
     Measurement& m = measurement_;
     m.program = context_.program();
     if (watched_) m.pid = watched_->pid();
+    if (store_) store_->stop();
     auto readings = observation_->close();
     m.cost = readings.cost;
+    if (store_) m.cost.cpu_time += store_->cpu_time();
     if (!m.runs.empty())
       m.created_utc = utc_text(m.start_utc_ns + m.runs.front().record.window.start_ns);
     m.cpu_why_unknown = cpu_.why;
@@ -386,12 +393,10 @@ class Measurer {
     }
     if (known > 0) {
       const double share = static_cast<double>(fitted) / static_cast<double>(known);
-      context_.origin_share(m.simulated ? "simulated" : "measured", 1 - share);
+      context_.origin_share(origin_of_readings(m.gpus.front().identity), 1 - share);
       if (fitted > 0) context_.origin_share("fitted", share);
     }
-    if (const auto path = context_.output()) {
-      ERGON_TRY_STATUS(write_run_file(m, *path, context_.version(), context_.command_line()));
-    }
+    if (store_) ERGON_TRY_STATUS(store_->complete(m));
     for (const auto& path : context_.export_paths("openmetrics")) {
       ERGON_TRY_STATUS(context_.write_export(path, measure_openmetrics(m, context_.version())));
     }
@@ -407,6 +412,7 @@ class Measurer {
   run::Program program_;
   CpuMeter cpu_;
   std::unique_ptr<run::Observation> observation_;
+  std::unique_ptr<SampleStore> store_;  // its thread asks the observation
   Measurement measurement_;
 };
 

@@ -1,7 +1,8 @@
-// A measurement as OpenMetrics text and as a run file.
+// A measurement as OpenMetrics text and as one CSV table.
 #include <cmath>
 
 #include "ergon/io.hpp"
+#include "gpu_input.hpp"
 #include "measure_parts.hpp"
 
 namespace ergon::cli {
@@ -132,79 +133,88 @@ std::string measure_openmetrics(const Measurement& m, const std::string& version
   return out + "# EOF\n";
 }
 
-Status write_run_file(const Measurement& m, const std::string& path, const std::string& version,
-                      const std::string& command_line) {
-  meter::Provenance provenance;
-  provenance.kind = "measure";
-  provenance.ergon_version = version;
-  provenance.command_line = command_line;
-  provenance.created_utc = m.created_utc;
-  ERGON_TRY(auto file, meter::RunFile::create(path, provenance));
-  const auto part = [](const std::optional<Estimate>& e) { return middle_of(e); };
-  for (const auto& gpu : m.gpus) {
-    meter::StoredDevice device;
-    device.id = gpu.identity.id;
-    device.name = gpu.identity.name;
-    device.uuid = gpu.identity.uuid;
-    device.pci = gpu.identity.pci;
-    device.driver = gpu.identity.driver;
-    device.origin = gpu.identity.simulated ? Origin::kSimulated : Origin::kMeasured;
-    for (const double watts : gpu.series.power_limit_w) {
-      if (!meter::is_missing(watts)) device.power_limit_w = watts;
-    }
-    device.update_period_s = part(gpu.sensor.update_period_s);
-    device.averaging_window_s = part(gpu.sensor.averaging_window_s);
-    device.energy_tick_s = part(gpu.sensor.energy_tick_s);
-    ERGON_TRY_STATUS(file.add_device(device));
-    ERGON_TRY_STATUS(file.add_samples(gpu.series));
+namespace {
+
+// A line of CSV: unknown is empty.
+class CsvLine {
+ public:
+  CsvLine& add(const std::string& text) {
+    out_ += (empty_ ? "" : ",") + io::csv_field(io::valid_utf8(text));
+    empty_ = false;
+    return *this;
   }
+  CsvLine& add(const std::optional<double>& value) {
+    return add(value && std::isfinite(*value) ? io::to_json(Value(*value), 0) : std::string());
+  }
+  CsvLine& add(const std::optional<Estimate>& e) {
+    return add(middle_of(e))
+        .add(e ? std::optional(e->low) : std::nullopt)
+        .add(e ? std::optional(e->high) : std::nullopt);
+  }
+  CsvLine& skip(int columns) {
+    for (int i = 0; i < columns; ++i) add(std::string());
+    return *this;
+  }
+  [[nodiscard]] std::string line() const { return out_ + "\n"; }
+
+ private:
+  std::string out_;
+  bool empty_ = true;
+};
+
+}  // namespace
+
+std::string measure_csv(const Measurement& m) {
+  std::string text =
+      "run,gpu,uuid,name,origin,region,times,time_s,energy_j,energy_low_j,energy_high_j,above_idle_"
+      "j,"
+      "above_idle_low_j,above_idle_high_j,energy_counter_j,energy_trapezoid_j,told_by,"
+      "disagreement,coverage,power_w,clock_hz,memory_clock_hz,temperature_c,utilization,"
+      "throttled_share,throttle_reasons,why_unknown\n";
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     const MeasuredRun& run = m.runs[r];
-    meter::StoredRun stored;
-    stored.repeat = static_cast<std::int64_t>(r);
-    stored.window = run.record.window;
-    stored.start_utc_ns = m.start_utc_ns + run.record.window.start_ns;
-    if (run.record.ending) stored.exit_status = run.record.ending->status;
+    const std::string number = std::to_string(r + 1);
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
-      const run::GpuResult& result = run.gpus[g];
-      meter::StoredEnergy energy;
-      energy.device = m.gpus[g].identity.id;
-      energy.energy_j = result.energy.energy_j;
-      energy.energy_above_idle_j = result.above_idle_j;
-      energy.energy_counter_j = part(result.energy.counter.energy_j);
-      energy.energy_trapezoid_j = part(result.energy.trapezoid.energy_j);
-      energy.why_unknown = result.energy.energy_j ? "" : result.energy.why_unknown;
-      if (result.energy.energy_j) energy.coverage = result.energy.coverage;
-      energy.disagreement = result.energy.disagreement;
-      energy.clock_hz = result.clock_hz;
-      energy.memory_clock_hz = result.memory_clock_hz;
-      energy.temperature_c = result.temperature_c;
-      if (result.throttled_share) {
-        energy.throttled = *result.throttled_share > 0;
-        energy.throttle_bits = result.throttle_bits;
-      }
-      stored.energies.push_back(std::move(energy));
+      const auto& who = m.gpus[g].identity;
+      const run::GpuResult& x = run.gpus[g];
+      CsvLine line;
+      line.add(number)
+          .add(who.id)
+          .add(who.uuid)
+          .add(who.name)
+          .add(origin_of_readings(who))
+          .add("")
+          .add("1");
+      line.add(std::optional(run.record.window.length().si())).add(x.energy.energy_j);
+      line.add(x.above_idle_j).add(middle_of(x.energy.counter.energy_j));
+      line.add(middle_of(x.energy.trapezoid.energy_j));
+      line.add(x.energy.energy_j ? std::string(x.energy.chosen) : std::string());
+      line.add(x.energy.disagreement);
+      line.add(x.energy.energy_j ? std::optional(x.energy.coverage) : std::nullopt);
+      line.add(x.power_w).add(x.clock_hz).add(x.memory_clock_hz).add(x.temperature_c);
+      line.add(x.utilization).add(x.throttled_share);
+      line.add(x.throttled_share ? gpu::Throttle{x.throttle_bits}.names() : std::string());
+      line.add(x.energy.energy_j ? std::string() : x.energy.why_unknown);
+      text += line.line();
     }
-    ERGON_TRY(const auto id, file.add_run(stored));
-    // A passage has no energy of its own where only their sum is known.
-    std::vector<meter::StoredRegion> regions;
-    for (std::size_t k = 0; k < run.record.marks.regions.size(); ++k) {
-      const auto& marked = run.record.marks.regions[k];
-      const auto& result = run.regions[k];
-      for (const auto& span : marked.spans) {
-        meter::StoredRegion region;
-        region.run = id;
-        region.device = m.gpus.front().identity.id;
-        region.name = marked.name;
-        region.window = {span.start_ns, span.end_ns};
-        if (marked.spans.size() == 1 && m.gpus.size() == 1) region.energy_j = result.energy_j;
-        region.why_unknown = result.why_unknown;
-        regions.push_back(std::move(region));
-      }
+    for (const auto& region : run.regions) {
+      CsvLine line;
+      const std::string origin = origin_of_readings(m.gpus.front().identity);
+      const double seconds = region.time.si();
+      line.add(number)
+          .add("all")
+          .skip(2)
+          .add(origin)
+          .add(region.name)
+          .add(std::to_string(region.count));
+      line.add(std::optional(seconds)).add(region.energy_j).skip(5).add(region.method).skip(2);
+      line.add(region.energy_j && seconds > 0 ? std::optional(region.energy_j->value / seconds)
+                                              : std::nullopt);
+      line.skip(6).add(region.energy_j ? std::string() : region.why_unknown);
+      text += line.line();
     }
-    ERGON_TRY_STATUS(file.add_regions(regions));
   }
-  return {};
+  return text;
 }
 
 }  // namespace ergon::cli

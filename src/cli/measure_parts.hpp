@@ -55,13 +55,14 @@ std::optional<Estimate> mean_above_idle(const Measurement& measurement);
 Table runs_table(const Measurement& measurement);
 Table estimators_table(const Measurement& measurement);
 Table regions_table(const std::vector<run::RegionResult>& regions);
+/// Why regions are unknown; no rows where all are known.
+Table unknown_regions_table(const std::vector<run::RegionResult>& regions);
 
 Answer measure_answer(const Measurement& measurement);
 /// OpenMetrics text: base units, a sample a GPU and run, labelled by UUID.
 std::string measure_openmetrics(const Measurement& measurement, const std::string& version);
-/// Everything, the readings too, as a run file. kIo where the file exists.
-Status write_run_file(const Measurement& measurement, const std::string& path,
-                      const std::string& version, const std::string& command_line);
+/// One line a run and GPU, and one a region, in base SI units: one header for both.
+std::string measure_csv(const Measurement& measurement);
 inline double half_width_of(const Estimate& e) { return (e.high - e.low) / 2; }
 /// "1234 J", "0.5 J" and the half-width "+- 3 J" of an estimate; "unknown".
 std::string estimate_text(const std::optional<Estimate>& estimate);

@@ -1,4 +1,6 @@
 // The tables of `ergon measure` for people.
+#include <algorithm>
+
 #include "measure_parts.hpp"
 
 namespace ergon::cli {
@@ -7,7 +9,7 @@ namespace {
 Value cell_of(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
 
 std::string gpu_cell(const MeasuredGpu& gpu) {
-  return gpu.identity.id + (gpu.repeats_sensor ? " (same sensor)" : "");
+  return gpu.identity.id + (gpu.repeats_sensor ? "*" : "");
 }
 
 Value estimate_cell(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
@@ -24,32 +26,30 @@ Table runs_table(const Measurement& m) {
                           {.title = "GPU", .numeric = false},
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "half-width J", .significant = 2},
+                          {.title = "\u00b1", .unit = "J", .significant = 2},
                           {.title = "above idle", .unit = "J", .significant = 6},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "clock", .unit = "MHz", .significant = 4},
-                          {.title = "temperature", .unit = "C", .significant = 3},
-                          {.title = "held back by", .numeric = false}},
+                          {.title = "heat", .unit = "C", .significant = 3}},
               .rows = {}};
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     const MeasuredRun& run = m.runs[r];
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
       const run::GpuResult& result = run.gpus[g];
-      table.rows.push_back(
-          {std::uint64_t{r + 1}, gpu_cell(m.gpus[g]), run.record.window.length().si(),
-           estimate_cell(result.energy.energy_j), half_width_cell(result.energy.energy_j),
-           estimate_cell(result.above_idle_j), cell_of(result.power_w),
-           scaled_cell(result.clock_hz, 1e-6), cell_of(result.temperature_c),
-           !result.throttled_share     ? Value()
-           : result.throttle_bits == 0 ? Value("nothing")
-                                       : Value(gpu::Throttle{result.throttle_bits}.names())});
+      table.rows.push_back({std::uint64_t{r + 1}, gpu_cell(m.gpus[g]),
+                            run.record.window.length().si(), estimate_cell(result.energy.energy_j),
+                            half_width_cell(result.energy.energy_j),
+                            estimate_cell(result.above_idle_j), cell_of(result.power_w),
+                            scaled_cell(result.clock_hz, 1e-6), cell_of(result.temperature_c)});
     }
     if (m.gpus.size() > 1) {
       table.rows.push_back({std::uint64_t{r + 1}, "all", run.record.window.length().si(),
                             estimate_cell(run.total_j), half_width_cell(run.total_j),
-                            estimate_cell(run.above_idle_j), Value(), Value(), Value(), Value()});
+                            estimate_cell(run.above_idle_j), Value(), Value(), Value()});
     }
   }
+  const bool repeats = std::ranges::any_of(m.gpus, &MeasuredGpu::repeats_sensor);
+  if (repeats) table.note = "* the sensor of an earlier GPU, counted once";
   return table;
 }
 
@@ -82,10 +82,10 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
                           {.title = "times"},
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 6},
-                          {.title = "half-width J", .significant = 2},
+                          {.title = "\u00b1", .unit = "J", .significant = 2},
                           {.title = "each time", .unit = "J", .significant = 4},
                           {.title = "power", .unit = "W", .significant = 4},
-                          {.title = "how it is known", .numeric = false, .whole = true}},
+                          {.title = "how", .numeric = false}},
               .rows = {}};
   for (const auto& region : regions) {
     const bool known = region.energy_j.has_value();
@@ -95,8 +95,18 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
          known ? Value(half_width_of(*region.energy_j)) : Value(),
          known ? Value(region.energy_j->value / static_cast<double>(region.count)) : Value(),
          known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
-         known ? (region.method == "fitted" ? "fitted to the readings' shares" : "measured")
-               : region.why_unknown});
+         known ? (region.method == "fitted" ? "fitted" : "measured") : "unknown"});
+  }
+  return table;
+}
+
+Table unknown_regions_table(const std::vector<run::RegionResult>& regions) {
+  Table table{.title = "Why regions are unknown",
+              .columns = {{.title = "region", .numeric = false},
+                          {.title = "reason", .numeric = false, .whole = true}},
+              .rows = {}};
+  for (const auto& region : regions) {
+    if (!region.energy_j) table.rows.push_back({region.name, region.why_unknown});
   }
   return table;
 }

@@ -49,7 +49,7 @@ std::vector<Flag> make_global_flags() {
       {.name = "gpu",
        .kind = Kind::kText,
        .value = "SEL",
-       .help = "the GPU: an index, a UUID, sim:h100 or recorded:FILE",
+       .help = "index, UUID, all, cuda:N, sim:MODEL[,gpus=N][,fault=NAME] or recorded:FILE",
        .group = group,
        .example = "sim:h100"},
       {.name = "seed",

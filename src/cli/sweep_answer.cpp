@@ -24,23 +24,12 @@ Value parameters_value(const std::vector<std::pair<std::string, std::string>>& p
   return object;
 }
 
-std::string parameters_text(const std::vector<std::pair<std::string, std::string>>& parameters) {
-  std::string text;
-  for (const auto& [name, value] : parameters)
-    text += (text.empty() ? "" : " ") + name + "=" + value;
-  return text;
-}
-
 std::string share_text(double share, int digits = 1) {
   const double scale = std::pow(10, digits);
   std::string text = std::to_string(std::round(share * 100 * scale) / scale);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text + " %";
-}
-
-bool row_counts(const SweepRow& row) {
-  return row.valid && row.state == "done" && row.energy_j && row.time_s;
 }
 
 // Where the least energy lies on the axis of core clocks that were measured.
@@ -56,35 +45,6 @@ const char* sweep_edge(const SweepRow& best, const std::vector<SweepRow>& rows) 
   if (least == most) return nullptr;
   if (best.setting.core->si() == least) return "low";
   return best.setting.core->si() == most ? "high" : nullptr;
-}
-
-struct Optimum {
-  const SweepRow* row = nullptr;
-  const SweepBaseline* baseline = nullptr;
-  const char* edge = nullptr;
-  double energy_saved = 0;
-  double slowdown = 0;
-};
-
-std::vector<Optimum> sweep_optima(const std::vector<SweepRow>& rows,
-                                  const std::vector<SweepBaseline>& baselines) {
-  std::vector<Optimum> optima;
-  for (const SweepBaseline& baseline : baselines) {
-    if (!baseline.energy_j) continue;
-    Optimum best;
-    best.baseline = &baseline;
-    for (const SweepRow& row : rows) {
-      if (!row_counts(row) || row.baseline) continue;
-      if (row.setting.parameters != baseline.parameters) continue;
-      if (best.row == nullptr || row.energy_j->value < best.row->energy_j->value) best.row = &row;
-    }
-    if (best.row == nullptr) continue;
-    best.edge = sweep_edge(*best.row, rows);
-    best.energy_saved = 1 - best.row->energy_j->value / *baseline.energy_j;
-    best.slowdown = best.row->time_s->value / *baseline.time_s - 1;
-    optima.push_back(best);
-  }
-  return optima;
 }
 
 Value sweep_row_value(const SweepRow& row, std::size_t index) {
@@ -119,26 +79,63 @@ Value in_megahertz(const std::optional<double>& hertz) {
   return hertz ? Value(std::round(*hertz * 1e-6)) : Value();
 }
 
-Table points_table(const std::vector<SweepRow>& rows) {
+// Why points do not count, each reason once; its place is its number in the table.
+class Reasons {
+ public:
+  std::size_t number_of(const std::string& reason) {
+    const auto at = std::ranges::find(all_, reason);
+    if (at != all_.end()) return static_cast<std::size_t>(at - all_.begin()) + 1;
+    all_.push_back(reason);
+    return all_.size();
+  }
+  // A line a clause: reasons are longer than tables are wide.
+  [[nodiscard]] Table table() const {
+    Table table{.title = "Why points do not count",
+                .columns = {{.title = "no."}, {.title = "reason", .numeric = false, .whole = true}},
+                .rows = {}};
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      std::string_view rest = all_[i];
+      Value number = std::uint64_t{i + 1};
+      while (!rest.empty()) {
+        const auto end = std::min(rest.find("; "), rest.size());
+        table.rows.push_back({std::move(number), std::string(rest.substr(0, end))});
+        number = Value();
+        rest.remove_prefix(std::min(rest.size(), end + 2));
+      }
+    }
+    return table;
+  }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+Table sweep_points_table(const std::vector<SweepRow>& rows, Reasons& reasons) {
+  const bool memory =
+      std::ranges::any_of(rows, [](const SweepRow& row) { return row.setting.memory.has_value(); });
   Table table{.title = "Points",
               .columns = {{.title = "setting", .numeric = false, .whole = true},
-                          {.title = "core", .unit = "MHz"},
-                          {.title = "memory", .unit = "MHz"},
-                          {.title = "time", .unit = "s"},
-                          {.title = "energy", .unit = "J"},
-                          {.title = "+-", .unit = "J", .significant = 2},
-                          {.title = "power", .unit = "W"},
-                          {.title = "counts", .numeric = false, .whole = true}},
+                          {.title = "ran at", .unit = "MHz"}},
               .rows = {}};
+  if (memory) table.columns.push_back({.title = "memory at", .unit = "MHz"});
+  table.columns.insert(table.columns.end(), {{.title = "time", .unit = "s"},
+                                             {.title = "energy", .unit = "J", .significant = 5},
+                                             {.title = "\u00b1", .unit = "J", .significant = 2},
+                                             {.title = "power", .unit = "W"},
+                                             {.title = "counts", .numeric = false}});
   for (const SweepRow& row : rows) {
     if (row.state == "planned") continue;
     const bool known = row.energy_j && row.time_s;
-    table.rows.push_back(
-        {run::to_string(row.setting), in_megahertz(row.clock_hz), in_megahertz(row.memory_clock_hz),
-         or_null(row.time_s), or_null(row.energy_j),
-         row.energy_j ? Value((row.energy_j->high - row.energy_j->low) / 2) : Value(),
-         known ? Value(row.energy_j->value / row.time_s->value) : Value(),
-         row.valid ? "yes" : "no: " + row.reason});
+    std::vector<Value> cells = {run::to_string(row.setting), in_megahertz(row.clock_hz)};
+    if (memory) cells.push_back(in_megahertz(row.memory_clock_hz));
+    cells.push_back(or_null(row.time_s));
+    cells.push_back(or_null(row.energy_j));
+    cells.push_back(row.energy_j ? Value((row.energy_j->high - row.energy_j->low) / 2) : Value());
+    cells.push_back(known ? Value(row.energy_j->value / row.time_s->value) : Value());
+    cells.push_back(row.valid ? "yes"
+                              : "no (" + std::to_string(reasons.number_of(row.reason)) + ")");
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -146,17 +143,16 @@ Table points_table(const std::vector<SweepRow>& rows) {
 std::string gpus_text(const std::vector<gpu::Identity>& gpus) {
   if (gpus.empty()) return "no GPU";
   std::string text = gpus.size() == 1 ? "" : std::to_string(gpus.size()) + " x ";
-  text += gpus.front().name;
-  return gpus.front().simulated ? text + " (simulated)" : text;
+  return text + name_with_origin(gpus.front());
 }
 
-std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& optima,
+std::string headline_of(const SweepAnswer& sweep, const std::vector<SweepOptimum>& optima,
                         std::size_t valid, std::size_t done) {
   std::string text = counted(done, "point") + " measured on " + gpus_text(sweep.gpus) + ", " +
                      std::to_string(valid) + (valid == 1 ? " counts." : " count.");
   if (!sweep.stopped.empty()) text += " Not all: " + sweep.stopped + ".";
   if (optima.size() != 1) return text;
-  const Optimum& best = optima.front();
+  const SweepOptimum& best = optima.front();
   if (best.energy_saved <= 0) {
     return text + " No setting needs less energy than the driver's own clocks; the nearest, " +
            run::to_string(best.row->setting) + ", needs " + share_text(-best.energy_saved) +
@@ -170,6 +166,18 @@ std::string headline_of(const SweepAnswer& sweep, const std::vector<Optimum>& op
 }
 
 }  // namespace
+
+std::string sweep_parameters_text(
+    const std::vector<std::pair<std::string, std::string>>& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters)
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  return text;
+}
+
+bool row_counts(const SweepRow& row) {
+  return row.valid && row.state == "done" && row.energy_j && row.time_s;
+}
 
 std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows) {
   std::vector<SweepBaseline> baselines;
@@ -190,20 +198,58 @@ std::vector<SweepBaseline> baselines_of(const std::vector<SweepRow>& rows) {
     if (members[b].empty()) continue;
     double time = 0;
     double energy = 0;
-    double least = std::numeric_limits<double>::infinity();
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    double least = kNone;
     double most = 0;
+    double highest_low = 0;
+    double lowest_high = kNone;
+    double slowest = kNone;
+    double fastest = 0;
     for (const SweepRow* row : members[b]) {
       time += row->time_s->value;
       energy += row->energy_j->value;
       least = std::min(least, row->energy_j->value);
       most = std::max(most, row->energy_j->value);
+      highest_low = std::max(highest_low, row->energy_j->low);
+      lowest_high = std::min(lowest_high, row->energy_j->high);
+      if (row->clock_hz) {
+        slowest = std::min(slowest, *row->clock_hz);
+        fastest = std::max(fastest, *row->clock_hz);
+      }
     }
     const auto count = static_cast<double>(members[b].size());
     baseline.time_s = time / count;
     baseline.energy_j = energy / count;
-    if (members[b].size() > 1) baseline.spread = (most - least) / *baseline.energy_j;
+    if (members[b].size() < 2) continue;
+    baseline.spread = (most - least) / *baseline.energy_j;
+    baseline.beyond_intervals = highest_low > lowest_high;
+    if (fastest > 0) {
+      baseline.clock_spread_hz = fastest - slowest;
+      baseline.clocks_differ = fastest - slowest > std::max(15e6, 0.01 * fastest);
+    }
   }
   return baselines;
+}
+
+std::vector<SweepOptimum> sweep_optima(const std::vector<SweepRow>& rows,
+                                       const std::vector<SweepBaseline>& baselines) {
+  std::vector<SweepOptimum> optima;
+  for (const SweepBaseline& baseline : baselines) {
+    if (!baseline.energy_j) continue;
+    SweepOptimum best;
+    best.baseline = &baseline;
+    for (const SweepRow& row : rows) {
+      if (!row_counts(row) || row.baseline) continue;
+      if (row.setting.parameters != baseline.parameters) continue;
+      if (best.row == nullptr || row.energy_j->value < best.row->energy_j->value) best.row = &row;
+    }
+    if (best.row == nullptr) continue;
+    best.edge = sweep_edge(*best.row, rows);
+    best.energy_saved = 1 - best.row->energy_j->value / *baseline.energy_j;
+    best.slowdown = best.row->time_s->value / *baseline.time_s - 1;
+    optima.push_back(best);
+  }
+  return optima;
 }
 
 Answer sweep_answer(const SweepAnswer& sweep) {
@@ -215,7 +261,9 @@ Answer sweep_answer(const SweepAnswer& sweep) {
   };
   const std::size_t done = in_state("done") + in_state("failed");
   Answer answer{.command = "sweep", .headline = headline_of(sweep, optima, valid, done)};
-  answer.tables.push_back(points_table(sweep.rows));
+  Reasons reasons;
+  answer.tables.push_back(sweep_points_table(sweep.rows, reasons));
+  if (!reasons.empty()) answer.tables.push_back(reasons.table());
   Value points = Value::array();
   for (std::size_t i = 0; i < sweep.rows.size(); ++i)
     points.push(sweep_row_value(sweep.rows[i], i));
@@ -226,6 +274,8 @@ Answer sweep_answer(const SweepAnswer& sweep) {
                    .set("time_s", or_null(baseline.time_s))
                    .set("energy_j", or_null(baseline.energy_j))
                    .set("spread", or_null(baseline.spread))
+                   .set("clock_spread_hz", or_null(baseline.clock_spread_hz))
+                   .set("beyond_intervals", baseline.beyond_intervals)
                    .set("count", std::uint64_t{baseline.count}));
   }
   Value best = Value::array();
@@ -236,7 +286,7 @@ Answer sweep_answer(const SweepAnswer& sweep) {
                           {.title = "slowdown", .numeric = false},
                           {.title = "edge", .numeric = false}},
               .rows = {}};
-  for (const Optimum& optimum : optima) {
+  for (const SweepOptimum& optimum : optima) {
     const SweepRow& row = *optimum.row;
     best.push(Value::object()
                   .set("parameters", parameters_value(row.setting.parameters))
@@ -246,8 +296,9 @@ Answer sweep_answer(const SweepAnswer& sweep) {
                   .set("energy_saved", optimum.energy_saved)
                   .set("slowdown", optimum.slowdown)
                   .set("edge", optimum.edge == nullptr ? Value() : Value(optimum.edge)));
-    table.rows.push_back({parameters_text(row.setting.parameters), run::to_string(row.setting),
-                          share_text(optimum.energy_saved), share_text(optimum.slowdown),
+    table.rows.push_back({sweep_parameters_text(row.setting.parameters),
+                          run::to_string(row.setting), share_text(optimum.energy_saved),
+                          share_text(optimum.slowdown),
                           optimum.edge == nullptr ? "-" : optimum.edge});
   }
   if (optima.size() > 1) answer.tables.push_back(std::move(table));
@@ -261,6 +312,7 @@ Answer sweep_answer(const SweepAnswer& sweep) {
   }
   Value program = Value::array();
   for (const auto& word : sweep.program) program.push(word);
+  fill_sweep_page(sweep, baselines, optima, answer);
   answer.data.set("program", std::move(program))
       .set("gpus", std::move(gpus))
       .set("file", sweep.file.empty() ? Value() : Value(sweep.file))

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <limits>
+#include <map>
 
 #include "gpu_input.hpp"
 #include "planning.hpp"
@@ -28,11 +30,6 @@ std::string sweep_utc_text() {
   return text;
 }
 
-std::string about_seconds(double seconds) {
-  if (seconds < 100) return std::to_string(std::lround(seconds)) + " s";
-  return std::to_string(std::lround(seconds / 60)) + " min";
-}
-
 // One sweep from its flags to its answer.
 class Session {
  public:
@@ -43,7 +40,7 @@ class Session {
       return fail(Errc::kInvalidArgument, "--run-time means something with --dry-run only");
     ERGON_TRY(opened_, open_gpus(context_, default_selection()));
     ERGON_TRY_STATUS(plan());
-    if (context_.enabled("dry-run")) return dry_run();
+    if (context_.enabled("dry-run")) return sweep_dry_run(context_, opened_, answer_, signals_);
     context_.answer_to_stderr();
     ERGON_TRY_STATUS(open_file());
     std::optional<gpu::Lease> lease;
@@ -159,6 +156,10 @@ class Session {
     if (!path) {
       if (!resume) return {};
       return fail(Errc::kInvalidArgument, "--resume needs the file of the sweep", "add -o FILE");
+    }
+    if (*path == "-") {
+      return fail(Errc::kInvalidArgument, "a run file is a database and cannot go to stdout",
+                  "-o FILE for the points and readings; --export csv:FILE for the points alone");
     }
     answer_.file = *path;
     if (path->ends_with(".csv")) {
@@ -277,155 +278,60 @@ class Session {
         row.temperature_c = std::max(row.temperature_c.value_or(0), *evidence.temperature_high_c);
     }
     context_.say(run::to_string(row.setting) + ": " + (row.valid ? "counts" : row.reason));
-    if (!point.failed && hopeless(point)) {
-      answer_.stopped = "the program is too short for the sensor at every clock of the sweep";
-      status_ = 1;
-    }
+    if (!point.failed && row.baseline) look_at_length(row, point);
     return file_ ? file_->store(row, point, opened_.gpus()) : Status{};
   }
 
-  // Whether no point can span enough refresh periods: time grows as 1/clock at most. Parameters,
-  // limits and memory clocks may change everything.
-  bool hopeless(const run::PointResult& point) const {
-    if (!grid_.parameters.empty() || !grid_.limits.empty() || !grid_.memory.empty()) return false;
-    if (grid_.core.empty() || point.evidence.empty()) return false;
-    const double lowest = grid_.core.front().si();
-    const double highest = std::max(grid_.core.back().si(), point.clock_hz.value_or(0));
+  // After the first baseline of every combination of parameters: where no setting can make any of
+  // them span enough refresh periods of the sensor, nothing of the sweep could count.
+  void look_at_length(const SweepRow& row, const run::PointResult& point) {
+    double periods = std::numeric_limits<double>::infinity();
+    for (const auto& evidence : point.evidence) periods = std::min(periods, evidence.periods);
     const auto needed = static_cast<double>(*context_.integer("least-periods"));
-    return std::ranges::all_of(point.evidence, [&](const run::PointEvidence& evidence) {
-      return evidence.periods > 0 && evidence.periods * highest / lowest < needed;
+    const SweepReach reach = sweep_reach(*opened_.gpus().front());
+    double longest = 0;
+    for (const SweepRow& other : answer_.rows) {
+      if (other.setting.parameters == row.setting.parameters)
+        longest = std::max(longest, periods * reach.most_slowdown(other.setting));
+    }
+    too_short_[row.setting.parameters] = periods > 0 && longest < needed;
+    const bool all_seen = std::ranges::all_of(answer_.rows, [&](const SweepRow& other) {
+      return too_short_.contains(other.setting.parameters);
     });
+    if (!all_seen || !std::ranges::all_of(too_short_, [](const auto& e) { return e.second; }))
+      return;
+    answer_.stopped =
+        "the program is too short for the sensor at every setting of the sweep: the baseline "
+        "spans " +
+        std::to_string(std::lround(periods)) + " of its refresh periods, " +
+        std::to_string(std::lround(needed)) + " are needed";
+    status_ = 1;
   }
 
   Status tell() {
     for (const auto& baseline : baselines_of(answer_.rows)) {
-      if (baseline.spread && *baseline.spread > 0.03) {
-        context_.warn("baseline_drift", "the repeated baselines differ by " +
-                                            std::to_string(std::lround(*baseline.spread * 100)) +
-                                            " % in energy: the machine drifted during the sweep");
+      const std::string which = sweep_parameters_text(baseline.parameters);
+      const std::string of = which.empty() ? "" : " of " + which;
+      if (baseline.spread && (*baseline.spread > 0.03 || baseline.beyond_intervals)) {
+        context_.warn("baseline_drift",
+                      "the repeated baselines" + of + " differ by " +
+                          percent_text(*baseline.spread) + " in energy" +
+                          (baseline.beyond_intervals ? ", more than their intervals allow" : "") +
+                          ": the machine drifted during the sweep");
+      }
+      if (baseline.clocks_differ) {
+        context_.warn("baseline_clock", "the repeated baselines" + of +
+                                            " ran at clocks that differ by " +
+                                            clock_text(*baseline.clock_spread_hz) +
+                                            ": the driver's own choice changed during the sweep");
       }
     }
-    context_.origin_share(answer_.simulated ? "simulated" : "measured", 1);
+    context_.origin_share(origin_of_readings(answer_.gpus.front()), 1);
     if (!answer_.file.empty() && !file_)
       ERGON_TRY_STATUS(context_.write_artefact(sweep_csv(answer_.rows)));
     Answer answer = sweep_answer(answer_);
     answer.csv = sweep_csv(answer_.rows);
     return context_.emit(answer);
-  }
-
-  // What the sweep would take: from --run-time, or from one run that changes nothing.
-  Result<int> dry_run() {
-    double seconds = 0;
-    std::optional<double> joules;
-    if (const auto given = context_.number("run-time")) {
-      seconds = *given;
-    } else {
-      context_.answer_to_stderr();
-      run::Setting setting;
-      for (const auto& axis : grid_.parameters)
-        setting.parameters.emplace_back(axis.name, axis.values.front());
-      ERGON_TRY(const auto pilot, pilot_run(setting));
-      seconds = pilot.seconds;
-      joules = pilot.joules;
-      const auto needed = static_cast<double>(*context_.integer("least-periods"));
-      if (pilot.periods > 0 && pilot.periods < needed) {
-        context_.warn("too_short", "one run spans " + std::to_string(std::lround(pilot.periods)) +
-                                       " refresh periods of the sensor, " +
-                                       std::to_string(std::lround(needed)) +
-                                       " are needed to count: make the program run longer");
-      }
-    }
-    const auto repeats = static_cast<double>(*context_.integer("runs"));
-    const double beside = *context_.number("settle") + (context_.enabled("no-align") ? 0 : 0.6);
-    double least = 0;
-    double most = 0;
-    double highest = 0;
-    for (const SweepRow& row : answer_.rows) {
-      if (row.setting.core) highest = std::max(highest, row.setting.core->si());
-    }
-    if (const auto top = opened_.gpus().front()->maximum_clock(gpu::Domain::kCore))
-      highest = std::max(highest, top->si());
-    for (const SweepRow& row : answer_.rows) {
-      const double slower = row.setting.core ? highest / row.setting.core->si() : 1;
-      least += beside + repeats * seconds;
-      most += beside + repeats * seconds * slower;
-    }
-    const auto count = static_cast<double>(answer_.rows.size());
-    Answer answer{
-        .command = "sweep",
-        .headline =
-            counted(answer_.rows.size(), "point") + ", about " + about_seconds(least) + " to " +
-            about_seconds(most) +
-            (joules ? " and " + std::to_string(std::lround(*joules * repeats * count)) + " J"
-                    : "") +
-            ". Nothing was changed."};
-    answer.lines.emplace_back(
-        "Time: between every run taking as long as at the driver's own clocks, and time growing as "
-        "1/clock; warm-up runs come on top. Energy: as if every run cost what the first did.");
-    Table table{.title = "Plan",
-                .columns = {{.title = "order"},
-                            {.title = "setting", .numeric = false, .whole = true},
-                            {.title = "baseline", .numeric = false}},
-                .rows = {}};
-    Value points = Value::array();
-    for (std::size_t i = 0; i < answer_.rows.size(); ++i) {
-      const SweepRow& row = answer_.rows[i];
-      table.rows.push_back(
-          {std::uint64_t{i + 1}, run::to_string(row.setting), row.baseline ? "yes" : ""});
-    }
-    answer.tables.push_back(std::move(table));
-    const Answer whole = sweep_answer(answer_);
-    answer.data = whole.data;
-    Value energy = joules ? Value(*joules * repeats * count) : Value();
-    answer.data.set("estimate", Value::object()
-                                    .set("origin", "assumed")
-                                    .set("run_time_s", seconds)
-                                    .set("time_low_s", least)
-                                    .set("time_high_s", most)
-                                    .set("energy_j", std::move(energy)));
-    context_.origin_share("assumed", 1);
-    ERGON_TRY_STATUS(context_.emit(answer));
-    return 0;
-  }
-
-  struct Pilot {
-    double seconds = 0;
-    std::optional<double> joules;
-    double periods = 0;
-  };
-  Result<Pilot> pilot_run(const run::Setting& setting) {
-    Pilot pilot;
-    const auto gpus = opened_.gpus();
-    run::ObserveOptions observe;
-    observe.align = !context_.enabled("no-align");
-    run::Program program;
-    program.words = run::substitute(context_.program(), setting);
-    program.environment = child_environment(context_.surroundings(), opened_.environment);
-    run::Observation observation(gpus, observe);
-    observation.open();
-    auto record = observation.run(program, &signals_);
-    const auto readings = observation.close();
-    ERGON_TRY(const auto run_record, std::move(record));
-    context_.program_runs();
-    if (run_record.ending && run_record.ending->status != 0) {
-      return fail(Errc::kInvalidArgument,
-                  "the program ended with status " + std::to_string(run_record.ending->status),
-                  "a sweep needs a program that succeeds");
-    }
-    std::vector<std::optional<Estimate>> parts;
-    for (std::size_t g = 0; g < gpus.size(); ++g) {
-      const auto source = gpus[g]->power_source();
-      const auto sensor = run::sensor_of(readings.series[g], gpus[g]->identity(),
-                                         source ? std::optional(*source) : std::nullopt);
-      const auto result =
-          run::result_of(readings.series[g], sensor, run_record.window, std::nullopt, 0);
-      parts.push_back(result.energy.energy_j);
-      pilot.periods = result.periods;
-    }
-    const auto total = run::sum_of(parts);
-    pilot.seconds = run_record.window.length().si();
-    if (total) pilot.joules = total->value;
-    return pilot;
   }
 
   Context& context_;
@@ -435,95 +341,13 @@ class Session {
   SweepAnswer answer_;
   std::optional<SweepFile> file_;
   gpu::Lease* lease_ = nullptr;
+  std::map<std::vector<std::pair<std::string, std::string>>, bool> too_short_;
   bool program_ran_ = false;
   int signal_ = 0;
   int status_ = 0;
 };
 
 Result<int> sweep_run(Context& context) { return Session(context).run(); }
-
-std::vector<Flag> sweep_flags() {
-  const std::string what = "What is swept";
-  const std::string how = "How each point is measured";
-  return {
-      {.name = "sm",
-       .kind = Kind::kText,
-       .value = "CLOCKS",
-       .help = "core clocks: a list, low:high:count, or all",
-       .group = what},
-      {.name = "mem",
-       .kind = Kind::kText,
-       .value = "CLOCKS",
-       .help = "memory clocks, in the same way",
-       .group = what},
-      {.name = "power-limit",
-       .kind = Kind::kText,
-       .value = "WATTS",
-       .help = "power limits: a list, or low:high:count",
-       .group = what},
-      {.name = "parameter",
-       .letter = 'L',
-       .kind = Kind::kText,
-       .value = "NAME=A,B",
-       .help = "values for {NAME} in the program's arguments",
-       .group = what,
-       .repeatable = true},
-      {.name = "runs",
-       .letter = 'r',
-       .kind = Kind::kInteger,
-       .value = "N",
-       .help = "measured runs at each point",
-       .default_text = "1",
-       .group = how,
-       .minimum = 1},
-      {.name = "baseline-every",
-       .kind = Kind::kInteger,
-       .value = "N",
-       .help = "repeat the baseline after N points; 0: not",
-       .default_text = "8",
-       .group = how,
-       .minimum = 0},
-      {.name = "settle",
-       .kind = Kind::kDuration,
-       .value = "TIME",
-       .help = "wait after a change of clocks",
-       .default_text = "300ms",
-       .group = how},
-      {.name = "temperature-band",
-       .kind = Kind::kInteger,
-       .value = "C",
-       .help = "largest temperature change within a run",
-       .default_text = "4",
-       .group = how,
-       .minimum = 1},
-      {.name = "least-periods",
-       .kind = Kind::kInteger,
-       .value = "N",
-       .help = "sensor periods that a run must span",
-       .default_text = "20",
-       .group = how,
-       .minimum = 1},
-      {.name = "tolerance",
-       .kind = Kind::kPercent,
-       .value = "PERCENT",
-       .help = "of achieved clocks, 15 MHz at least",
-       .default_text = "1%",
-       .group = how},
-      {.name = "no-align", .help = "do not wait for a tick of the sensor", .group = how},
-      {.name = "budget",
-       .kind = Kind::kDuration,
-       .value = "TIME",
-       .help = "start no point that would end later",
-       .example = "30m"},
-      {.name = "resume", .help = "go on with the file of -o"},
-      {.name = "dry-run", .help = "show the plan; runs the program once"},
-      {.name = "run-time",
-       .kind = Kind::kDuration,
-       .value = "TIME",
-       .help = "with --dry-run: how long a run takes",
-       .example = "20s"},
-  };
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "topics.hpp"
 
 #include <array>
+#include <vector>
 
 namespace ergon::cli {
 namespace {
@@ -224,7 +225,7 @@ A window starts at an observed tick and is read for two more after its end (up t
 
 constexpr std::array kTopics = {
     Topic{"measure", "joules of a program, and how well they are known", kMeasure,
-          "region regions energy joules interval estimator estimators above-idle"},
+          "energy joules estimator estimators above-idle"},
     Topic{"critical-path", "the chain that decides the time: work, latency, host gaps", kPath,
           "path work latency host-gap host-gaps gaps unexplained host"},
     Topic{"anchor", "an operation that waits for nothing in the trace", kAnchor, "anchors"},
@@ -237,7 +238,7 @@ constexpr std::array kTopics = {
           "bound lower-bound finest-bound optimal"},
     Topic{"policy", "what to do with the file that plan writes", kPolicy, "lock apply govern"},
     Topic{"coverage", "the share of time or energy that a statement covers", kCoverage,
-          "recorded inferred assumed measured shapes class unknown origin"},
+          "inferred assumed measured shapes class unknown origin"},
     Topic{"units", "values carry them; the accepted spellings", kUnits},
     Topic{"exit-codes", "what the exit status says", kExitCodes},
     Topic{"formats", "how an answer is written", kFormats},
@@ -245,6 +246,16 @@ constexpr std::array kTopics = {
 
 }  // namespace
 
-std::span<const Topic> topics() { return kTopics; }
+std::span<const Topic> topics() {
+  // The page on measuring stands first, those that belong to it after it.
+  static const std::vector<Topic> all = [] {
+    std::vector<Topic> list = {kTopics.front()};
+    const auto more = measuring_topics();
+    list.insert(list.end(), more.begin(), more.end());
+    list.insert(list.end(), kTopics.begin() + 1, kTopics.end());
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace ergon::cli

@@ -12,5 +12,7 @@ struct Topic {
   std::string_view also = {};  ///< further words that lead here, with blanks between
 };
 std::span<const Topic> topics();
+/// Those about measuring, sweeping and the GPUs that are none.
+std::span<const Topic> measuring_topics();
 
 }  // namespace ergon::cli

@@ -142,10 +142,13 @@ TEST_F(RunFileTest, AReadOnlyFileTakesNoWrites) {
 
 TEST_F(RunFileTest, AWriteThatWasKilledInTheMiddleIsUndone) {
   {
-    auto file = RunFile::create(path_, {.kind = "measure", .ergon_version = "1"});
+    auto file = RunFile::create(path_, {"measure", "1", "ergon measure", ""});
     ASSERT_TRUE(file);
     ASSERT_TRUE(file->add_device({.id = "0"}));
-    Series series{.gpu = "0", .time_ns = {1, 2, 3}, .power_w = {50, 51, 52}};
+    Series series;
+    series.gpu = "0";
+    series.time_ns = {1, 2, 3};
+    series.power_w = {50, 51, 52};
     ASSERT_TRUE(file->add_samples(series));
   }
   const pid_t writer = ::fork();

@@ -275,6 +275,9 @@ std::string html_charts(const Value& page) {
     out += section("", "Savings", "<div id=\"study-bars\"></div>\n", " hidden");
     out += section("", "Energy over two settings", "<div id=\"study-heat\"></div>\n", " hidden");
   }
+  const Value* sweep = page.find("sweep");
+  if (sweep != nullptr && !sweep->is_null())
+    out += section("", "Time and energy of the points", "<div id=\"sweep\"></div>\n", " hidden");
   const Value* timeline = page.find("timeline");
   if (timeline != nullptr && !timeline->is_null()) {
     out += section("", timeline_title(*timeline), "<div id=\"timeline\"></div>\n", " hidden");

@@ -303,6 +303,31 @@ Value study_value(const StudyPage& study, const PageLimits& limits) {
       .set("workloads", std::move(workloads));
 }
 
+Value sweep_value(const SweepPage& sweep, const PageLimits& limits) {
+  const auto name = [&](const std::string& text) {
+    return Value(shortened(visible(text), static_cast<int>(limits.name_bytes), true));
+  };
+  Value groups = Value::array();
+  for (const SweepGroup& group : sweep.groups) {
+    Value points = Value::array();
+    for (const SweepPoint& p : group.points) {
+      points.push(Value::object()
+                      .set("setting", name(p.setting))
+                      .set("clock_hz", optional(p.clock_hz))
+                      .set("time_s", p.time_s)
+                      .set("energy_j", p.energy_j)
+                      .set("energy_low_j", p.energy_low_j)
+                      .set("energy_high_j", p.energy_high_j)
+                      .set("baseline", p.baseline)
+                      .set("best", p.best)
+                      .set("valid", p.valid)
+                      .set("reason", name(p.reason)));
+    }
+    groups.push(Value::object().set("label", name(group.label)).set("points", std::move(points)));
+  }
+  return Value::object().set("groups", std::move(groups));
+}
+
 }  // namespace
 
 Value to_value(const Page& page, const PageLimits& limits) {
@@ -338,6 +363,7 @@ Value to_value(const Page& page, const PageLimits& limits) {
   }
   out.set("coverage", std::move(coverage));
   out.set("study", page.study ? study_value(*page.study, limits) : Value());
+  out.set("sweep", page.sweep ? sweep_value(*page.sweep, limits) : Value());
   return out;
 }
 

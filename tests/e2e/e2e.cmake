@@ -4,5 +4,6 @@ if(ERGON_DEV)
   add_test(NAME e2e.kill_sweep
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/e2e/kill_sweep.py $<TARGET_FILE_DIR:ergon> --count 12 --jobs 4)
   add_test(NAME e2e.sweep COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/e2e/sweep.py $<TARGET_FILE_DIR:ergon>)
-  set_tests_properties(e2e.kill_sweep e2e.sweep PROPERTIES LABELS "e2e;slow" TIMEOUT 900)
+  add_test(NAME e2e.doctor COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/e2e/doctor.py $<TARGET_FILE_DIR:ergon>)
+  set_tests_properties(e2e.kill_sweep e2e.sweep e2e.doctor PROPERTIES LABELS "e2e;slow" TIMEOUT 900)
 endif()

@@ -155,6 +155,21 @@ def two_tools_at_once(machine):
     return status == 0 and second.returncode == 125 and f"process {first.pid}" in second.stderr, second.stderr
 
 
+def two_users_at_once(machine):
+    # Their state folders have nothing in common; the machine has.
+    first = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--power-limit", "200W", *QUICK, "--", *machine.program],
+                             env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while machine.limit_w() != 200 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    machine.environment = dict(machine.environment, XDG_STATE_HOME=machine.path("other"), HOME=machine.path("home"))
+    second, _ = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", *QUICK)
+    status = first.wait(120)
+    third, _ = machine.sweep("--gpu", "sim:a100", "--sm", "510MHz", *QUICK)
+    good = status == 0 and second.returncode == 125 and f"process {first.pid}" in second.stderr and third.returncode == 0
+    return good, (status, second.stderr, third.stderr)
+
+
 def a_lock_of_somebody_else_is_no_baseline(machine):
     library = os.path.join(os.path.dirname(BIN), "lib/sim/libnvidia-ml.so.1")
     lock = ("import ctypes, sys; n = ctypes.CDLL(sys.argv[1]); h = ctypes.c_void_p();"
@@ -226,6 +241,53 @@ def a_program_too_short_ends_the_sweep(machine):
     return good and done.returncode == 1 and "too short" in answer["stopped"], reasons(answer)
 
 
+def a_sweep_over_memory_clocks_and_parameters_ends_early_too(machine):
+    done, answer = machine.sweep("--gpu", "sim:rtx4090", "--mem", "10501MHz,5001MHz", "-L", "t=0.2,0.3", "--baseline-every", "0",
+                                 program=["sleep", "{t}"])
+    counts = answer["counts"]
+    good = done.returncode == 1 and "too short" in answer["stopped"] and "at every setting" in answer["stopped"]
+    return good and counts["done"] == 2 and counts["planned"] > 0, (answer["stopped"], counts)
+
+
+def a_dry_run_looks_at_every_setting(machine):
+    found = []
+    for words in (["-L", "t=0.3,3"], ["-L", "t=0.3,3", "--power-limit", "200W,300W"]):
+        done, answer = machine.sweep("--gpu", "sim:a100", *words, "--dry-run", program=["sleep", "{t}"])
+        warning = [w for w in answer["warnings"] if w["code"] == "too_short"]
+        found.append((done.returncode, warning[0]["message"] if warning else None, warning[0]["count"] if warning else 0))
+    short = [f for f in found if f[0] == 0 and f[1] and "with t=0.3" in f[1]]
+    both = "will not count" in found[1][1] and "may not" in found[1][1]
+    return len(short) == 2 and found[0][2] < found[1][2] and both, found
+
+
+def a_baseline_under_another_clock_is_flagged(machine):
+    # Somebody locks the clock while the sweep runs: over power limits it holds no lock of its own.
+    library = os.path.join(os.path.dirname(BIN), "lib/sim/libnvidia-ml.so.1")
+    lock = ("import ctypes, sys; n = ctypes.CDLL(sys.argv[1]); h = ctypes.c_void_p();"
+            "assert n.nvmlInit_v2() == 0 and n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(h)) == 0;"
+            "assert n.nvmlDeviceSetGpuLockedClocks(h, 900, 900) == 0")
+    script = (f'if [ -e {machine.folder}/second ]; then {sys.executable} -c "{lock}" {library} || exit 9; fi; '
+              f'touch {machine.folder}/second; exec "$0" "$1"')
+    machine.environment = dict(machine.environment, ERGON_SIM="a100")
+    _, answer = machine.sweep("--gpu", "sim:a100", "--power-limit", "400W", *QUICK, program=["sh", "-c", script, *machine.program])
+    codes = {warning["code"] for warning in answer["warnings"]}
+    return {"baseline_clock", "baseline_drift"} <= codes, (answer["warnings"], answer["baselines"])
+
+
+def the_page_draws_its_points(machine):
+    page = machine.path("page.html")
+    done = machine.ergon("sweep", "--gpu", "sim:a100", "--sm", "960MHz,1410MHz", *QUICK, "--export", f"html:{page}", "--",
+                         *machine.program)
+    with open(page, encoding="utf-8") as file:
+        html = file.read()
+    data = json.loads(html.split('id="ergon-page">')[1].split("</script>")[0])
+    points = data["sweep"]["groups"][0]["points"]
+    good = len(points) == 4 and sum(p["baseline"] for p in points) == 2 and sum(p["best"] for p in points) == 1
+    named = "NVIDIA A100-SXM4-40GB (simulated)" in html and "(simulated)" in done.stderr
+    widest = max(done.stderr[done.stderr.index("\nPoints\n"):].splitlines(), key=len)
+    return good and named and 'id="sweep"' in html and len(widest) <= 100, (points, widest)
+
+
 def a_short_run_does_not_count(machine):
     _, answer = machine.sweep("--gpu", "sim:a100", "-L", "t=0.3,0.4", "--power-limit", "300W", "--baseline-every", "0",
                               program=["sleep", "{t}"])
@@ -259,10 +321,11 @@ CHECKS = [optimum("a100", "600MHz:1410MHz:9"), optimum("h100", "700MHz:1980MHz:9
           failure_34_power_limit_cannot_be_set, failure_35_application_clocks_are_not_used,
           failure_36_lock_accepted_but_not_held, failure_37_what_a_memory_lock_costs_is_seen,
           failure_38_asked_and_achieved_are_two_columns, failure_39_clocks_do_not_stay_locked,
-          failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once, a_lock_of_somebody_else_is_no_baseline,
+          failure_40_restored_on_failure_and_interrupt, failure_41_power_cap_holds_the_clock_down, two_tools_at_once, two_users_at_once, a_lock_of_somebody_else_is_no_baseline,
           a_stopped_tool_is_not_dead, resume_goes_on_where_it_ended, budget_keeps_time_for_the_last_baseline,
           parameters_replace_their_names, a_program_that_is_not_there, a_program_too_short_ends_the_sweep,
-          a_short_run_does_not_count]
+          a_short_run_does_not_count, a_sweep_over_memory_clocks_and_parameters_ends_early_too,
+          a_dry_run_looks_at_every_setting, a_baseline_under_another_clock_is_flagged, the_page_draws_its_points]
 
 
 def run(check):

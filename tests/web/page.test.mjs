@@ -1,12 +1,12 @@
 // Opens the page from file:// in Chromium: no console error, no request, keyboard, dark and light, hostile names.
-// node page.test.mjs MODULES OUT CHROMIUM PAGE LARGE_PAGE STUDY_PAGE
+// node page.test.mjs MODULES OUT CHROMIUM PAGE LARGE_PAGE STUDY_PAGE SWEEP_PAGE
 import assert from 'node:assert/strict';
 import {readFileSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-const [modules, out, chromiumPath, page, largePage, studyPage] = process.argv.slice(2);
+const [modules, out, chromiumPath, page, largePage, studyPage, sweepPage] = process.argv.slice(2);
 const {chromium} = createRequire(join(resolve(modules), 'from-here.js'))('playwright-core');
 
 let passed = 0;
@@ -328,6 +328,56 @@ await test('a study fits a small screen, and evidence is whole', async () => {
   assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
   assert.equal(await tab.locator('td .cut').count(), 0);
   await tab.screenshot({path: join(out, 'study-narrow.png'), fullPage: true});
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+for (const [scheme, width] of [['light', 1360], ['dark', 1360], ['light', 390]]) {
+  await test(`the points of a sweep are drawn, ${scheme}, ${width} wide`, async () => {
+    const {tab, context, faults} = await open(sweepPage, {colorScheme: scheme, viewport: {width, height: 900}});
+    await ready(tab);
+    await tab.waitForTimeout(200);
+    assert.ok((await tab.getByText('(simulated)').count()) > 0, 'the page says that the GPU is simulated');
+    assert.equal(await tab.locator('.sweep-plots canvas').count(), 2);
+    const inked = await tab.evaluate(() =>
+      [...document.querySelectorAll('.sweep-plots canvas')].map((canvas) => {
+        const {width: w, height: h} = canvas;
+        const pixels = canvas.getContext('2d').getImageData(0, 0, w, h).data;
+        let count = 0;
+        for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0 ? 1 : 0;
+        return count;
+      }),
+    );
+    assert.ok(inked.every((count) => count > 500), `${inked} pixels`);
+    for (const label of ['counts', 'baseline', 'least energy', 'does not count', '95 % interval']) {
+      assert.ok((await tab.locator('.sweep .legend li', {hasText: label}).count()) > 0, label);
+    }
+    const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
+    await tab.screenshot({path: join(out, `sweep-${scheme}-${width}.png`), fullPage: true});
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
+await test('a point of a sweep says its setting, interval and why it does not count', async () => {
+  const {tab, context, faults} = await open(sweepPage);
+  await ready(tab);
+  await tab.getByRole('combobox').selectOption({index: 1});
+  const plot = tab.locator('.sweep-plots .u-over').first();
+  const box = await plot.boundingBox();
+  const tips = new Set();
+  for (let x = 4; x < box.width; x += 12) {
+    for (let y = 4; y < box.height; y += 16) {
+      await tab.mouse.move(box.x + x, box.y + y);
+      if ((await tab.locator('.sweep .tip').count()) > 0) tips.add(await tab.locator('.sweep .tip').textContent());
+    }
+  }
+  const all = [...tips].join('\n');
+  assert.match(all, /MHz.* J \u00b1 .* J/);
+  assert.match(all, /least energy/);
+  assert.match(all, /does not count: <\/script>/, 'hostile words are text');
+  assert.equal(await tab.locator('img').count(), 0);
   assert.deepEqual(faults, []);
   await context.close();
 });

@@ -1,5 +1,5 @@
 // Writes a page from a made-up answer with hostile names, for the browser tests: sample_page FILE
-// [SLICES].
+// [SLICES|study|sweep].
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -266,12 +266,57 @@ Answer sample_study() {
   return answer;
 }
 
+// A sweep of two parameters; one point does not count, and says so in hostile words.
+Answer sample_sweep() {
+  Answer answer{.command = "sweep",
+                .headline = "14 points measured on NVIDIA A100-SXM4-40GB (simulated), 12 count.",
+                .lines = {}};
+  SweepPage sweep;
+  for (const char* label : {"batch=16", "batch=32"}) {
+    SweepGroup group{.label = label};
+    const double size = group.label == "batch=16" ? 1 : 2.1;
+    for (int k = 0; k < 7; ++k) {
+      const bool baseline = k == 0 || k == 6;
+      const double clock = baseline ? 1410e6 : 510e6 + 225e6 * (k - 1);
+      const double time = size * (2.4 * 1410e6 / clock + 1.1) + (k == 6 ? 0.01 : 0);
+      const double energy = time * (70 + 200 * clock / 1410e6 * clock / 1410e6) + k % 2;
+      const bool valid = k != 1;
+      group.points.push_back({.setting = baseline
+                                             ? "driver's own clocks"
+                                             : std::to_string(std::lround(clock / 1e6)) + " MHz",
+                              .clock_hz = clock,
+                              .time_s = time,
+                              .energy_j = energy,
+                              .energy_low_j = energy * 0.99,
+                              .energy_high_j = energy * 1.012,
+                              .baseline = baseline,
+                              .best = k == 2,
+                              .valid = valid,
+                              .reason = valid ? "" : names()[7].text});
+    }
+    sweep.groups.push_back(std::move(group));
+  }
+  Page page;
+  page.figures = {
+      {.label = "energy saved", .value = 24.1, .unit = "%", .note = "batch=16", .significant = 3}};
+  page.sweep = std::move(sweep);
+  answer.page = to_value(page);
+  answer.tables.push_back(
+      {.title = "Points",
+       .columns = {{.title = "setting", .numeric = false, .whole = true},
+                   {.title = "energy", .unit = "J"}},
+       .rows = {{"core 510 MHz, memory 1215 MHz, limit 300 W, batch=16", 612.3}}});
+  return answer;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  const bool study = argc > 2 && std::string_view(argv[2]) == "study";
-  const auto slices = argc > 2 && !study
+  const std::string_view kind = argc > 2 ? argv[2] : "";
+  const bool study = kind == "study";
+  const bool sweep = kind == "sweep";
+  const auto slices = argc > 2 && !study && !sweep
                           ? static_cast<std::size_t>(std::strtoull(argv[2], nullptr, 10))
                           : std::size_t{900};
   const Envelope envelope{
@@ -291,7 +336,10 @@ int main(int argc, char** argv) {
       .command_line =
           "ergon plan rank0.json.gz rank1.json.gz --device h100 --max-slowdown 3% --export "
           "html:plan.html"};
-  const auto html = to_html(study ? sample_study() : sample_answer(slices), envelope);
+  const auto html = to_html(study   ? sample_study()
+                            : sweep ? sample_sweep()
+                                    : sample_answer(slices),
+                            envelope);
   if (!html) {
     std::fprintf(stderr, "%s\n", error_text(html.error(), false).c_str());
     return 4;

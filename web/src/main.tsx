@@ -6,12 +6,14 @@ import './style/tables.css';
 import './style/charts.css';
 import './style/provenance.css';
 import './style/study.css';
+import './style/sweep.css';
 import {pageData} from './data';
 import {downloadCsv, downloadJson} from './download';
 import {Frontier} from './frontier';
 import {Bars} from './study/bars';
 import {Curves} from './study/curves';
 import {Heat, hasHeat} from './study/heat';
+import {Sweep} from './sweep';
 import {startTables} from './tables';
 import {startTheme, theme, toggleTheme} from './theme';
 import {Timeline} from './timeline/view';
@@ -51,5 +53,6 @@ if (page.study !== null) {
   mount('study-bars', <Bars data={page.study} />);
   if (hasHeat(page.study)) mount('study-heat', <Heat data={page.study} />);
 }
+if (page.sweep !== null) mount('sweep', <Sweep data={page.sweep} />);
 startTables();
 document.documentElement.dataset.ready = 'yes';

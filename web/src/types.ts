@@ -106,6 +106,30 @@ export interface StudyData {
   workloads: StudyWorkload[];
 }
 
+export interface SweepPoint {
+  setting: string;
+  /** Asked for, else achieved. */
+  clock_hz: number | null;
+  time_s: number;
+  energy_j: number;
+  energy_low_j: number;
+  energy_high_j: number;
+  baseline: boolean;
+  best: boolean;
+  valid: boolean;
+  reason: string;
+}
+
+/** The points of one combination of parameters. */
+export interface SweepGroup {
+  label: string;
+  points: SweepPoint[];
+}
+
+export interface SweepData {
+  groups: SweepGroup[];
+}
+
 export interface PageData {
   schema: 'ergon.page/1';
   figures: Figure[];
@@ -117,4 +141,5 @@ export interface PageData {
   kernels_of: string;
   coverage: {title: string; base: string; parts: [string, number][]; note: string}[];
   study: StudyData | null;
+  sweep: SweepData | null;
 }

@@ -140,6 +140,28 @@ struct StudyPage {
   std::size_t left_out = 0;  ///< workloads that are not on the page
 };
 
+/// A measured point of a sweep: one run's time and energy with its 95 % interval.
+struct SweepPoint {
+  std::string setting = {};
+  std::optional<double> clock_hz = {};  ///< asked for; else achieved
+  double time_s = 0;
+  double energy_j = 0;
+  double energy_low_j = 0;
+  double energy_high_j = 0;
+  bool baseline = false;
+  bool best = false;
+  bool valid = true;
+  std::string reason = {};  ///< why it does not count
+};
+/// The points of one combination of parameters.
+struct SweepGroup {
+  std::string label = {};  ///< "batch=16"; empty: there are no parameters
+  std::vector<SweepPoint> points = {};
+};
+struct SweepPage {
+  std::vector<SweepGroup> groups = {};
+};
+
 struct Page {
   std::vector<Figure> figures = {};
   std::optional<Timeline> timeline = {};
@@ -149,6 +171,7 @@ struct Page {
   std::string kernels_of = {};  ///< the part of the trace that they are of; empty: all of it
   std::vector<CoverageBar> coverage = {};
   std::optional<StudyPage> study = {};
+  std::optional<SweepPage> sweep = {};
 };
 
 struct PageLimits {
