@@ -82,7 +82,7 @@ Result<gpu::Machine> open_run_file(const std::string& path, const gpu::Options& 
     }
     recordings.push_back(std::move(recording));
   }
-  return gpu::play(std::move(recordings), path, options);
+  return gpu::play(recordings, path, options);
 }
 
 Result<gpu::Machine> open_selected(const gpu::Selection& selection, const gpu::Options& options) {

@@ -40,7 +40,7 @@ Address address_of(const std::string& machine, const std::string& uuid) {
 }
 
 const sockaddr* plain_address(const Address& address) {
-  return static_cast<const sockaddr*>(static_cast<const void*>(&address.name));
+  return reinterpret_cast<const sockaddr*>(&address.name);
 }
 
 std::string user_name(uid_t user) {

@@ -253,12 +253,13 @@ Result<Machine> open_recorded(const std::string& file, const Options& options) {
     rows[id].push_back(row);
   }
   std::vector<Track> tracks;
+  tracks.reserve(ids.size());
   for (const auto& id : ids)
     tracks.push_back({.identity = recorded_identity(id), .rows = std::move(rows[id])});
   return machine_of(std::move(tracks), file, options);
 }
 
-Result<Machine> play(std::vector<Recording> recordings, const std::string& file,
+Result<Machine> play(const std::vector<Recording>& recordings, const std::string& file,
                      const Options& options) {
   std::vector<Track> tracks;
   for (const Recording& recording : recordings) {

@@ -98,7 +98,7 @@ struct Recording {
 };
 /// The recordings as a machine, playing from now on in their own time: the first reading of any of
 /// them is now. kMalformedInput where there is no reading. `file` names them in errors.
-Result<Machine> play(std::vector<Recording> recordings, const std::string& file,
+Result<Machine> play(const std::vector<Recording>& recordings, const std::string& file,
                      const Options& options);
 
 /// CUDA's order of these GPUs, as positions: by PCI address where `device_order` is "PCI_BUS_ID",
