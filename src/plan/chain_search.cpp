@@ -7,6 +7,7 @@
 #include "chain_dual.hpp"
 #include "chain_labels.hpp"
 #include "numbers.hpp"
+#include "wide.hpp"
 
 namespace ergon::plan {
 namespace {
@@ -17,6 +18,43 @@ constexpr std::array kPriceFactors = {1.0, 0.96, 1.04, 0.9, 1.1, 0.8, 1.25, 0.6,
 
 constexpr std::size_t kManySlots = 1'000'000;
 constexpr std::size_t kFewPasses = 3;
+
+// A pass's energies and times, by slot or by position.
+struct Columns {
+  const double* energy_j;
+  const double* time_s;
+};
+
+// The least energy of a beginning and an end together within the limit, over indices [from, to).
+double least_within(const Columns& a, const Columns& b, double limit_s, std::uint32_t from,
+                    std::uint32_t to) {
+  Wide<4> four;
+  Wide<1> one;
+  four.fill(kInfinity);
+  one.fill(kInfinity);
+  wide::for_lanes(to - from, [&](auto lanes, std::size_t k) {
+    using Part = typename decltype(lanes)::type;
+    const auto both = [k](const double* x, const double* y) {
+      return wide::load<Part>(x + k) + wide::load<Part>(y + k);
+    };
+    const Part time = both(a.time_s + from, b.time_s + from);
+    const Part sum = both(a.energy_j + from, b.energy_j + from);
+    const Part energy = time <= limit_s ? sum : Part{} + kInfinity;
+    if constexpr (std::is_same_v<Part, double>) {
+      one.part[0] = std::min(one.part[0], energy);
+    } else {
+      four.part[0] = energy < four.part[0] ? energy : four.part[0];
+    }
+  });
+  return std::min({four[0], four[1], four[2], four[3], one[0]});
+}
+
+// Energies of what a pass has priced.
+void energies_of(double price, const std::vector<double>& value, const std::vector<double>& time_s,
+                 std::vector<double>& energy_j) {
+  energy_j.resize(value.size());
+  for (std::size_t k = 0; k < value.size(); ++k) energy_j[k] = value[k] - price * time_s[k];
+}
 
 }  // namespace
 
@@ -79,8 +117,14 @@ void SpanSearch::join() {
   // A very long chain has a small gap anyway, and each pass takes memory for all its slots.
   const std::size_t passes = c.slots() <= kManySlots ? kPriceFactors.size() : kFewPasses;
   ends_.resize(passes);
-  for (std::size_t g = 0; g < ends_.size(); ++g)
-    pricer_.backward({.price = price_ * kPriceFactors[g]}, ends_[g]);
+  std::vector<std::vector<double>> end_j(passes);
+  std::vector<std::vector<double>> end_hub_j(passes);
+  for (std::size_t g = 0; g < ends_.size(); ++g) {
+    const double price = price_ * kPriceFactors[g];
+    pricer_.backward({.price = price}, ends_[g]);
+    energies_of(price, ends_[g].value, ends_[g].time_s, end_j[g]);
+    energies_of(price, ends_[g].hub_value, ends_[g].hub_time_s, end_hub_j[g]);
+  }
 
   struct Join {
     double energy_j = kInfinity;
@@ -91,24 +135,27 @@ void SpanSearch::join() {
   } best;
   best.energy_j = plan_.spent.energy_j;
   Pass ahead;
+  std::vector<double> ahead_j;
+  std::vector<double> ahead_hub_j;
   for (std::size_t f = 0; f < passes; ++f) {
     const double price = price_ * kPriceFactors[f];
     pricer_.forward({.price = price}, ahead);
+    energies_of(price, ahead.value, ahead.time_s, ahead_j);
+    energies_of(price, ahead.hub_value, ahead.hub_time_s, ahead_hub_j);
     for (std::size_t g = 0; g < ends_.size(); ++g) {
       const Pass& end = ends_[g];
-      const double end_price = end.prices.price;
-      const auto scan = [&](const double* v, const double* t, const double* w, const double* u,
-                            std::uint32_t from, std::uint32_t to, bool change) {
-        for (std::uint32_t k = from; k < to; ++k) {
-          const double energy = (v[k] - price * t[k]) + (w[k] - end_price * u[k]);
-          if (energy < best.energy_j && t[k] + u[k] <= limit)
-            best = {.energy_j = energy, .price = price, .end = g, .at = k, .change = change};
-        }
+      const auto scan = [&](const Columns& x, const Columns& y, std::uint32_t from,
+                            std::uint32_t to, bool change) {
+        const double least = least_within(x, y, limit, from, to);
+        if (!(least < best.energy_j)) return;
+        std::uint32_t k = from;
+        while (x.energy_j[k] + y.energy_j[k] != least || x.time_s[k] + y.time_s[k] > limit) ++k;
+        best = {.energy_j = least, .price = price, .end = g, .at = k, .change = change};
       };
-      scan(ahead.value.data(), ahead.time_s.data(), end.value.data(), end.time_s.data(),
+      scan({ahead_j.data(), ahead.time_s.data()}, {end_j[g].data(), end.time_s.data()},
            c.first[span.first], c.first[span.last + 1], false);
-      scan(ahead.hub_value.data(), ahead.hub_time_s.data(), end.hub_value.data(),
-           end.hub_time_s.data(), span.first, span.last, true);
+      scan({ahead_hub_j.data(), ahead.hub_time_s.data()},
+           {end_hub_j[g].data(), end.hub_time_s.data()}, span.first, span.last, true);
     }
   }
   if (best.at == kNoIndex) return;

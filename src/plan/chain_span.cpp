@@ -2,33 +2,38 @@
 #include "chain_span.hpp"
 
 #include "numbers.hpp"
+#include "wide.hpp"
 
 namespace ergon::plan {
-namespace {}  // namespace
-
 SpanPricer::SpanPricer(const Span& span) : span_(span), runs_(span.chain->switching.min_run_s > 0) {
   const ClockChain& c = *span_.chain;
   if (!runs_) return;
-  sum_.resize(c.slots());
+  // Of each slot's clock, from the first pack in a row with it.
+  std::vector<Spent> sum(c.slots());
   for (std::uint32_t s = 0; s < c.slots(); ++s) {
-    sum_[s] = {c.time_s[s], c.energy_j[s]};
+    sum[s] = {c.time_s[s], c.energy_j[s]};
     if (const std::uint32_t b = c.before[s]; b != kNoIndex) {
-      sum_[s].time_s += sum_[b].time_s;
-      sum_[s].energy_j += sum_[b].energy_j;
+      sum[s].time_s += sum[b].time_s;
+      sum[s].energy_j += sum[b].energy_j;
     }
+  }
+  run_bar_.assign(c.slots(), kInfinity);
+  run_time_s_ = c.time_s;
+  run_energy_j_ = c.energy_j;
+  for (std::uint32_t s = 0; s < c.slots(); ++s) {
+    const std::uint32_t end = c.run_end[s];
+    if (end == kNoIndex) continue;
+    if (c.position[end] <= span_.last) run_bar_[s] = 0;
+    if (end == s) continue;
+    run_time_s_[s] = sum[end].time_s - sum[s].time_s + c.time_s[s];
+    run_energy_j_[s] = sum[end].energy_j - sum[s].energy_j + c.energy_j[s];
   }
 }
 
 Spent SpanPricer::run(std::uint32_t slot) const {
   const ClockChain& c = *span_.chain;
-  const std::uint32_t end = c.run_end[slot];
-  if (end == slot) return {c.time_s[slot], c.energy_j[slot]};
-  return {sum_[end].time_s - sum_[slot].time_s + c.time_s[slot],
-          sum_[end].energy_j - sum_[slot].energy_j + c.energy_j[slot]};
-}
-
-double SpanPricer::priced(const Prices& prices, const Spent& spent) {
-  return prices.energy_weight * spent.energy_j + prices.price * spent.time_s;
+  if (!runs_) return {c.time_s[slot], c.energy_j[slot]};
+  return {run_time_s_[slot], run_energy_j_[slot]};
 }
 
 void SpanPricer::price_slots(Prices prices, Pass& out) const {
@@ -36,7 +41,9 @@ void SpanPricer::price_slots(Prices prices, Pass& out) const {
   out.prices = prices;
   out.change_cost = priced(prices, {c.switching.time_s, c.switching.energy_j});
   out.cost.resize(c.slots());
-  for (std::uint32_t s = c.first[span_.first]; s < c.first[span_.last + 1]; ++s)
+  const std::uint32_t from = c.first[span_.first];
+  const std::uint32_t to = c.first[span_.last + 1];
+  for (std::uint32_t s = from; s < to; ++s)
     out.cost[s] = priced(prices, {c.time_s[s], c.energy_j[s]});
   out.value.assign(c.slots(), kInfinity);
   out.time_s.assign(c.slots(), 0.0);
@@ -45,9 +52,8 @@ void SpanPricer::price_slots(Prices prices, Pass& out) const {
   if (!runs_) return;
   out.start.assign(c.slots(), kNoIndex);
   out.run_cost.assign(c.slots(), kInfinity);
-  for (std::uint32_t s = c.first[span_.first]; s < c.first[span_.last + 1]; ++s) {
-    if (!in_span(c.run_end[s])) continue;
-    out.run_cost[s] = priced(prices, run(s));
+  for (std::uint32_t s = from; s < to; ++s) {
+    out.run_cost[s] = priced(prices, {run_time_s_[s], run_energy_j_[s]}) + run_bar_[s];
   }
 }
 
@@ -89,11 +95,16 @@ void SpanPricer::forward_step_aligned(std::uint32_t i, Pass& out) const {
   const double* seconds = c.time_s.data() + c.first[i];
   double* to = out.value.data() + c.first[i];
   double* to_s = out.time_s.data() + c.first[i];
-  for (std::uint32_t k = 0; k < width; ++k) {
-    const bool stay = from[k] <= entry;
-    to[k] = (stay ? from[k] : entry) + cost[k];
-    to_s[k] = (stay ? from_s[k] : entry_s) + seconds[k];
-  }
+  wide::for_lanes(width, [&](auto lanes, std::size_t k) {
+    using Part = typename decltype(lanes)::type;
+    const auto kept = wide::load<Part>(from + k);
+    const auto stay = kept <= entry;
+    const Part value = (stay ? kept : Part{} + entry) + wide::load<Part>(cost + k);
+    const Part time =
+        (stay ? wide::load<Part>(from_s + k) : Part{} + entry_s) + wide::load<Part>(seconds + k);
+    wide::store(to + k, value);
+    wide::store(to_s + k, time);
+  });
 }
 
 void SpanPricer::forward_step(std::uint32_t i, Pass& out) const {
@@ -118,16 +129,17 @@ void SpanPricer::forward_step_runs(std::uint32_t i, Pass& out) const {
       begin ? priced(out.prices, span_.before) : out.hub_value[i - 1] + out.change_cost;
   const double entry_s = begin ? span_.before.time_s : out.hub_time_s[i - 1] + c.switching.time_s;
   for (std::uint32_t s = c.first[i]; s < c.first[i + 1]; ++s) {
+    if (!ends_inside(s)) continue;
     const std::uint32_t e = c.run_end[s];
-    if (!in_span(e)) continue;
     const double v = entry + out.run_cost[s];
     if (v < out.value[e]) {
       out.value[e] = v;
-      out.time_s[e] = entry_s + run(s).time_s;
+      out.time_s[e] = entry_s + run_time_s_[s];
       out.start[e] = s;
     }
   }
   if (begin) return;
+  if (c.aligned) return stay_aligned(i, out);
   for (std::uint32_t s = c.first[i]; s < c.first[i + 1]; ++s) {
     const std::uint32_t b = c.before[s];
     if (b == kNoIndex) continue;
@@ -138,6 +150,35 @@ void SpanPricer::forward_step_runs(std::uint32_t i, Pass& out) const {
       out.start[s] = kNoIndex;
     }
   }
+}
+
+// Runs go on where that is no dearer than to begin one.
+void SpanPricer::stay_aligned(std::uint32_t i, Pass& out) const {
+  const ClockChain& c = *span_.chain;
+  const std::uint32_t width = c.first[1];
+  const double* from = out.value.data() + c.first[i - 1];
+  const double* from_s = out.time_s.data() + c.first[i - 1];
+  const double* cost = out.cost.data() + c.first[i];
+  const double* seconds = c.time_s.data() + c.first[i];
+  double* to = out.value.data() + c.first[i];
+  double* to_s = out.time_s.data() + c.first[i];
+  std::uint32_t* start = out.start.data() + c.first[i];
+  for (std::uint32_t k = 0; k < width; ++k) {
+    const double v = from[k] + cost[k];
+    if (v <= to[k] && v < kInfinity) start[k] = kNoIndex;
+  }
+  wide::for_lanes(width, [&](auto lanes, std::size_t k) {
+    using Part = typename decltype(lanes)::type;
+    const Part v = wide::load<Part>(from + k) + wide::load<Part>(cost + k);
+    const Part t = wide::load<Part>(from_s + k) + wide::load<Part>(seconds + k);
+    const auto begun = wide::load<Part>(to + k);
+    // Where neither is possible both are infinite, and the time says nothing.
+    const auto stay = v <= begun;
+    const Part value = stay ? v : begun;
+    const Part time = stay ? t : wide::load<Part>(to_s + k);
+    wide::store(to + k, value);
+    wide::store(to_s + k, time);
+  });
 }
 
 void SpanPricer::backward(Prices prices, Pass& out) const {
@@ -196,9 +237,8 @@ std::uint32_t SpanPricer::best_start(const Pass& backward, std::uint32_t i) cons
   double least = kInfinity;
   std::uint32_t chosen = kNoIndex;
   for (std::uint32_t s = c.first[i + 1]; s < c.first[i + 2]; ++s) {
-    const std::uint32_t e = c.run_end[s];
-    if (!in_span(e)) continue;
-    const double v = backward.value[e] + cost[s];
+    if (!ends_inside(s)) continue;
+    const double v = backward.value[c.run_end[s]] + cost[s];
     if (v < least) {
       least = v;
       chosen = s;

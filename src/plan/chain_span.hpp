@@ -84,21 +84,27 @@ class SpanPricer {
 
  private:
   void price_slots(Prices prices, Pass& out) const;
-  static double priced(const Prices& prices, const Spent& spent);
+  static double priced(const Prices& prices, const Spent& spent) {
+    return prices.energy_weight * spent.energy_j + prices.price * spent.time_s;
+  }
   void forward_step(std::uint32_t i, Pass& out) const;
   void forward_step_runs(std::uint32_t i, Pass& out) const;
   [[nodiscard]] std::uint32_t best_start(const Pass& backward, std::uint32_t i) const;
   void forward_step_aligned(std::uint32_t i, Pass& out) const;
+  void stay_aligned(std::uint32_t i, Pass& out) const;
   void backward_step_aligned(std::uint32_t i, Pass& out) const;
   void backward_step(std::uint32_t i, Pass& out) const;
   std::uint32_t fill_run_after(const Pass& backward, std::uint32_t i,
                                std::vector<std::uint32_t>& slots) const;
-  [[nodiscard]] bool in_span(std::uint32_t slot) const {
-    return slot != kNoIndex && span_.chain->position[slot] <= span_.last;
-  }
+  /// Whether the shortest run that begins at the slot ends within the span.
+  [[nodiscard]] bool ends_inside(std::uint32_t slot) const { return !runs_ || run_bar_[slot] == 0; }
   Span span_;
-  bool runs_ = false;       // there is a minimum run
-  std::vector<Spent> sum_;  // by slot: of its clock, from the first pack in a row with it
+  bool runs_ = false;  // there is a minimum run
+  // By slot, with it: infinite where the run that begins here is not long enough within the span,
+  // else 0; and what it spends up to there.
+  std::vector<double> run_bar_;
+  std::vector<double> run_time_s_;
+  std::vector<double> run_energy_j_;
 };
 
 }  // namespace ergon::plan

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "evaluate.hpp"
 #include "numbers.hpp"
 
 namespace ergon::plan {
-namespace {}  // namespace
-
 Anneal::Anneal(const Problem& problem, const Network& net) : problem_(problem), net_(net) {
   const auto n = static_cast<std::uint32_t>(net.row.size());
   clocks_.resize(problem.gpus.size());
@@ -52,28 +51,59 @@ Anneal::Anneal(const Problem& problem, const Network& net) : problem_(problem), 
   }
   order_.resize(n);
   for (std::uint32_t i = 0; i < n; ++i) order_[net.row[i]] = i;
-  in_begin_.assign(n + 1, 0);
-  out_begin_.assign(n + 1, 0);
+  in_.begin.assign(n + 1, 0);
+  out_.begin.assign(n + 1, 0);
   for (const Network::Wait& w : net.waits) {
-    ++in_begin_[w.to + 1];
-    ++out_begin_[w.from + 1];
+    ++in_.begin[w.to + 1];
+    ++out_.begin[w.from + 1];
   }
   for (std::uint32_t i = 0; i < n; ++i) {
-    in_begin_[i + 1] += in_begin_[i];
-    out_begin_[i + 1] += out_begin_[i];
+    in_.begin[i + 1] += in_.begin[i];
+    out_.begin[i + 1] += out_.begin[i];
   }
-  in_.resize(net.waits.size());
-  out_.resize(net.waits.size());
-  std::vector<std::uint32_t> in_at(in_begin_);
-  std::vector<std::uint32_t> out_at(out_begin_);
+  in_.waits.resize(net.waits.size());
+  out_.waits.resize(net.waits.size());
+  std::vector<std::uint32_t> in_at(in_.begin);
+  std::vector<std::uint32_t> out_at(out_.begin);
   for (const Network::Wait& w : net.waits) {
-    in_[in_at[w.to]++] = {w.from, net.arcs[w.arc].lag_s};
-    out_[out_at[w.from]++] = {w.to, net.arcs[w.arc].lag_s};
+    in_.waits[in_at[w.to]++] = {w.from, net.arcs[w.arc].lag_s};
+    out_.waits[out_at[w.from]++] = {w.to, net.arcs[w.arc].lag_s};
   }
+  find_meetings(in_, false);
+  find_meetings(out_, true);
   at_.resize(n);
+  now_s_.resize(n);
   end_.resize(n);
   tail_.resize(n);
+  way_.resize(n);
   dirty_.assign(n / 64 + 1, 0);
+}
+
+// Packs whose waits are the same. `next`: what they lead to. Without lags the neighbour on the
+// pack's own GPU may count as one of them, as it comes no earlier than that anyway.
+void Anneal::find_meetings(Side& side, bool next) {
+  constexpr std::size_t kFew = 2;
+  const auto n = static_cast<std::uint32_t>(net_.row.size());
+  side.meeting.assign(n, kNoIndex);
+  std::map<std::vector<Wait>, std::vector<std::uint32_t>> packs;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::span<const Wait> own = side.of(i);
+    if (own.size() <= kFew) continue;
+    std::vector<Wait> waits(own.begin(), own.end());
+    if (std::ranges::all_of(waits, [](const Wait& w) { return w.lag_s == 0; })) {
+      const std::uint32_t g = gpu_of_[i];
+      if (next && i + 1 < net_.row_begin[g + 1]) waits.push_back({i + 1, 0});
+      if (!next && i > net_.row_begin[g]) waits.push_back({i - 1, 0});
+    }
+    std::ranges::sort(waits);
+    packs[std::move(waits)].push_back(i);
+  }
+  for (const auto& [waits, alike] : packs) {
+    if (alike.size() <= kFew) continue;
+    for (const std::uint32_t i : alike)
+      side.meeting[i] = static_cast<std::uint32_t>(side.meetings.size());
+    side.meetings.push_back({.waits = waits});
+  }
 }
 
 void Anneal::set_prices(std::span<const double> prices, double deadline_s) {
@@ -99,35 +129,36 @@ void Anneal::set_prices(std::span<const double> prices, double deadline_s) {
 
 void Anneal::time_forward() {
   const double tau = problem_.switching.time_s;
+  ++pass_;
   for (const std::uint32_t i : order_) {
     const std::uint32_t g = gpu_of_[i];
     double start = 0;
     if (i > net_.row_begin[g]) start = end_[i - 1] + (at_[i] != at_[i - 1] ? tau : 0.0);
-    for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e)
-      start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
-    end_[i] = start + slot_time(i, at_[i]);
+    start = latest(in_, i, start, [&](const Wait& w) { return end_[w.pack] + w.lag_s; });
+    end_[i] = start + now_s_[i];
   }
   take_makespan();
 }
 
-double Anneal::tail_of(std::uint32_t i) const {
+double Anneal::tail_of(std::uint32_t i) {
   const double tau = problem_.switching.time_s;
   const std::uint32_t first = net_.row_begin[gpu_of_[i]];
   double tail = 0;
   if (i + 1 < net_.row_begin[gpu_of_[i] + 1]) {
-    tail = tail_[i + 1] + slot_time(i + 1, at_[i + 1]) + (at_[i] != at_[i + 1] ? tau : 0.0);
+    tail = way_[i + 1] + (at_[i] != at_[i + 1] ? tau : 0.0);
   } else if (problem_.repeats && at_[i] != at_[first]) {
     tail = tau;
   }
-  for (std::uint32_t e = out_begin_[i]; e < out_begin_[i + 1]; ++e) {
-    const std::uint32_t to = out_[e].pack;
-    tail = std::max(tail, tail_[to] + slot_time(to, at_[to]) + out_[e].lag_s);
-  }
-  return tail;
+  return latest(out_, i, tail, [&](const Wait& w) { return way_[w.pack] + w.lag_s; });
 }
 
 void Anneal::time_backward() {
-  for (std::size_t p = order_.size(); p-- > 0;) tail_[order_[p]] = tail_of(order_[p]);
+  ++pass_;
+  for (std::size_t p = order_.size(); p-- > 0;) {
+    const std::uint32_t i = order_[p];
+    tail_[i] = tail_of(i);
+    way_[i] = tail_[i] + now_s_[i];
+  }
 }
 
 // A good clock for a stretch at its prices, leaning to faster or slower at random.
@@ -217,7 +248,7 @@ bool Anneal::runs_long_enough(std::uint32_t gpu) const {
         good = good && run >= shortest;
       run = 0;
     }
-    run += slot_time(i, at_[i]);
+    run += now_s_[i];
   }
   if (first_run < 0) return true;
   if (problem_.repeats && at_[low] == at_[high - 1]) return good && first_run + run >= shortest;
@@ -252,7 +283,7 @@ bool Anneal::consider(const Move& move, double bar) {
   if (late > 0 || net_.idle_w > 0) {
     bool critical = false;
     for (std::uint32_t r = move.from; r < move.to; ++r) {
-      gain += slot_time(r, at_[r]) - slot_time(r, c);
+      gain += now_s_[r] - slot_time(r, c);
       critical = critical || end_[r] + tail_[r] >= makespan_s_ * (1 - 1e-9);
     }
     gain = critical ? std::max(gain - changes * tau, 0.0) : 0.0;
@@ -264,17 +295,14 @@ bool Anneal::consider(const Move& move, double bar) {
   for (std::uint32_t r = move.from; r < move.to; ++r) {
     double start = previous;
     if (r == move.from && r > low && at_[r - 1] != c) start += tau;
-    for (std::uint32_t e = in_begin_[r]; e < in_begin_[r + 1]; ++e)
-      start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
+    for (const Wait& w : in_.of(r)) start = std::max(start, end_[w.pack] + w.lag_s);
     previous = start + slot_time(r, c);
-    for (std::uint32_t e = out_begin_[r]; e < out_begin_[r + 1]; ++e) {
-      const std::uint32_t to = out_[e].pack;
-      makespan = std::max(makespan, previous + out_[e].lag_s + slot_time(to, at_[to]) + tail_[to]);
-    }
+    for (const Wait& w : out_.of(r))
+      makespan = std::max(makespan, previous + w.lag_s + now_s_[w.pack] + tail_[w.pack]);
   }
   if (move.to < high)
-    makespan = std::max(makespan, previous + (at_[move.to] != c ? tau : 0.0) +
-                                      slot_time(move.to, at_[move.to]) + tail_[move.to]);
+    makespan = std::max(
+        makespan, previous + (at_[move.to] != c ? tau : 0.0) + now_s_[move.to] + tail_[move.to]);
   else
     makespan = std::max(makespan, previous);
   const auto cost_of = [&](double span) {
@@ -286,6 +314,7 @@ bool Anneal::consider(const Move& move, double bar) {
   ++counts_.timed;
   saved_.assign(at_.begin() + move.from, at_.begin() + move.to);
   std::fill(at_.begin() + move.from, at_.begin() + move.to, c);
+  for (std::uint32_t r = move.from; r < move.to; ++r) now_s_[r] = slot_time(r, c);
   const double before = makespan_s_;
   bool good = problem_.switching.min_run_s <= 0 || runs_long_enough(move.gpu);
   undo_.clear();
@@ -296,6 +325,7 @@ bool Anneal::consider(const Move& move, double bar) {
   if (!good) {
     for (const auto& [i, end] : undo_) end_[i] = end;
     std::copy(saved_.begin(), saved_.end(), at_.begin() + move.from);
+    for (std::uint32_t r = move.from; r < move.to; ++r) now_s_[r] = slot_time(r, at_[r]);
     makespan_s_ = before;
     return false;
   }
@@ -309,6 +339,7 @@ bool Anneal::consider(const Move& move, double bar) {
 void Anneal::time_changed(const Move& move) {
   const double tau = problem_.switching.time_s;
   const std::uint32_t high = net_.row_begin[move.gpu + 1];
+  ++pass_;
   std::uint32_t first_word = static_cast<std::uint32_t>(dirty_.size());
   const auto mark = [&](std::uint32_t i) {
     const std::uint32_t p = net_.row[i];
@@ -324,14 +355,13 @@ void Anneal::time_changed(const Move& move) {
       const std::uint32_t g = gpu_of_[i];
       double start = 0;
       if (i > net_.row_begin[g]) start = end_[i - 1] + (at_[i] != at_[i - 1] ? tau : 0.0);
-      for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e)
-        start = std::max(start, end_[in_[e].pack] + in_[e].lag_s);
-      const double end = start + slot_time(i, at_[i]);
+      start = latest(in_, i, start, [&](const Wait& w) { return end_[w.pack] + w.lag_s; });
+      const double end = start + now_s_[i];
       if (end == end_[i]) continue;
       undo_.emplace_back(i, end_[i]);
       end_[i] = end;
       if (i + 1 < net_.row_begin[g + 1]) mark(i + 1);
-      for (std::uint32_t e = out_begin_[i]; e < out_begin_[i + 1]; ++e) mark(out_[e].pack);
+      mark_all(out_, i, mark);
     }
   }
   take_makespan();
@@ -353,6 +383,8 @@ void Anneal::take_makespan() {
 void Anneal::tail_changed(const Move& move) {
   const std::uint32_t low = net_.row_begin[move.gpu];
   const std::uint32_t high = net_.row_begin[move.gpu + 1];
+  ++pass_;
+  for (std::uint32_t r = move.from; r < move.to; ++r) way_[r] = tail_[r] + now_s_[r];
   std::uint32_t words = 0;
   const auto mark = [&](std::uint32_t i) {
     const std::uint32_t p = net_.row[i];
@@ -363,7 +395,7 @@ void Anneal::tail_changed(const Move& move) {
   // the end.
   for (std::uint32_t r = move.from > low ? move.from - 1 : low; r < move.to; ++r) {
     mark(r);
-    for (std::uint32_t e = in_begin_[r]; e < in_begin_[r + 1]; ++e) mark(in_[e].pack);
+    for (const Wait& w : in_.of(r)) mark(w.pack);
   }
   if (problem_.repeats && move.from == low) mark(high - 1);
   for (std::uint32_t word = words; word-- > 0;) {
@@ -374,8 +406,9 @@ void Anneal::tail_changed(const Move& move) {
       const double tail = tail_of(i);
       if (tail == tail_[i]) continue;
       tail_[i] = tail;
+      way_[i] = tail + now_s_[i];
       if (i > net_.row_begin[gpu_of_[i]]) mark(i - 1);
-      for (std::uint32_t e = in_begin_[i]; e < in_begin_[i + 1]; ++e) mark(in_[e].pack);
+      mark_all(in_, i, mark);
     }
   }
 }
@@ -390,6 +423,7 @@ Choice Anneal::run(const Choice& choice, const Cooling& cooling) {
     at_[i] = static_cast<std::uint32_t>(
         std::ranges::lower_bound(clocks, pack.options[choice[net_.row[i]]].clock_hz) -
         clocks.begin());
+    now_s_[i] = slot_time(i, at_[i]);
   }
   time_forward();
   time_backward();

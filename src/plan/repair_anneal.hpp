@@ -1,5 +1,7 @@
 // Better plans by many small changes: simulated annealing over runs of one clock.
 #pragma once
+#include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "clock_chain.hpp"
 #include "network.hpp"
+#include "numbers.hpp"
 
 namespace ergon::plan {
 
@@ -55,6 +58,24 @@ class Anneal {
   struct Wait {
     std::uint32_t pack = 0;  // index into row
     double lag_s = 0;
+    friend auto operator<=>(const Wait&, const Wait&) = default;
+  };
+  // What several packs wait for, or lead to, alike (at a barrier, say): worked out once a pass.
+  struct Meeting {
+    std::vector<Wait> waits;
+    std::uint64_t valued = 0;  // pass in which `value` was worked out
+    std::uint64_t marked = 0;  // pass in which the packs were marked
+    double value = 0;
+  };
+  // The waits of each pack on one side, and which of them are those of a meeting.
+  struct Side {
+    std::vector<std::uint32_t> begin;
+    std::vector<Wait> waits;
+    std::vector<std::uint32_t> meeting;  // by pack; kNone: its own
+    std::vector<Meeting> meetings;
+    [[nodiscard]] std::span<const Wait> of(std::uint32_t i) const {
+      return std::span(waits).subspan(begin[i], begin[i + 1] - begin[i]);
+    }
   };
 
   bool propose(Move& move);
@@ -65,7 +86,34 @@ class Anneal {
   void time_changed(const Move& move);
   void tail_changed(const Move& move);
   void take_makespan();
-  [[nodiscard]] double tail_of(std::uint32_t i) const;
+  [[nodiscard]] double tail_of(std::uint32_t i);
+  void find_meetings(Side& side, bool next);
+  /// The most that `value` says of what pack i waits for or leads to; at least `least`.
+  template <class Value>
+  double latest(Side& side, std::uint32_t i, double least, Value&& value) const {
+    const auto most_of = [&](std::span<const Wait> waits, double most) {
+      for (const Wait& w : waits) most = std::max(most, value(w));
+      return most;
+    };
+    if (side.meeting[i] == kNoIndex) return most_of(side.of(i), least);
+    Meeting& m = side.meetings[side.meeting[i]];
+    if (m.valued != pass_) {
+      m.valued = pass_;
+      m.value = most_of(m.waits, -kInfinity);
+    }
+    return std::max(least, m.value);
+  }
+  template <class Mark>
+  void mark_all(Side& side, std::uint32_t i, Mark&& mark) const {
+    std::span<const Wait> waits = side.of(i);
+    if (side.meeting[i] != kNoIndex) {
+      Meeting& m = side.meetings[side.meeting[i]];
+      if (m.marked == pass_) return;
+      m.marked = pass_;
+      waits = m.waits;
+    }
+    for (const Wait& w : waits) mark(w.pack);
+  }
   [[nodiscard]] bool runs_long_enough(std::uint32_t gpu) const;
   [[nodiscard]] double slot_time(std::uint32_t i, std::uint32_t clock) const {
     return time_[table_[i] + clock];
@@ -83,16 +131,18 @@ class Anneal {
   std::vector<double> sum_own_,
       sum_priced_;  // by clock, sums over the packs of the gpu up to and with i
   std::vector<std::uint32_t> option_;
-  std::vector<std::uint32_t> in_begin_, out_begin_;
-  std::vector<Wait> in_, out_;
+  Side in_, out_;
+  std::uint64_t pass_ = 0;
   double deadline_s_ = 0;
   double penalty_w_ = 0;
 
   Random random_;
   Counts counts_;
   std::vector<std::uint32_t> at_;  // by index into row: clock
+  std::vector<double> now_s_;      // the time of the pack at its clock
   std::vector<double> end_,
-      tail_;  // earliest end; longest way from the end of the pack to the end of all
+      tail_;                 // earliest end; longest way from the end of the pack to the end of all
+  std::vector<double> way_;  // tail_ and the pack itself
   double makespan_s_ = 0;
   double energy_j_ = 0;  // without idle power x makespan
   std::vector<std::uint32_t> saved_;

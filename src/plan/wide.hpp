@@ -2,6 +2,8 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstring>
+#include <type_traits>
 
 namespace ergon::plan {
 
@@ -19,6 +21,26 @@ struct Parts<1> {
   using Part = double;
   static constexpr std::size_t kCount = 1;
 };
+
+template <class Part>
+Part load(const double* p) {
+  Part x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class Part>
+void store(double* p, const Part& x) {
+  std::memcpy(p, &x, sizeof x);
+}
+
+/// Calls `body` with std::type_identity of Quad and 0, 4, 8, ... below `count`, then of double for
+/// what is left.
+template <class Body>
+void for_lanes(std::size_t count, Body&& body) {
+  std::size_t k = 0;
+  for (; k + 4 <= count; k += 4) body(std::type_identity<Quad>{}, k);
+  for (; k < count; ++k) body(std::type_identity<double>{}, k);
+}
 }  // namespace wide
 
 /// kWidth doubles: 1, or a multiple of 4.
