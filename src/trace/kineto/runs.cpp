@@ -21,25 +21,32 @@ constexpr std::uint32_t kBlamed = 16;
 
 Runs::Runs(Shapes& shapes) : shapes_(shapes), sets_(kSets) {}
 
-Runs::Set& Runs::set_of(const ShapeNode* node, std::uint64_t name) {
+Runs::Home Runs::home_of(const ShapeNode* node, std::uint64_t name) {
   std::uint64_t h = name ^ reinterpret_cast<std::uintptr_t>(node) * 0x9e3779b97f4a7c15U;
   h ^= h >> 32U;
-  return sets_[(h * 0xc2b2ae3d27d4eb4fU >> 40U) % kSets];
+  h *= 0xc2b2ae3d27d4eb4fU;
+  return {sets_[(h >> 40U) % kSets], static_cast<std::uint16_t>(h >> 16U)};
+}
+
+// The ways before `way` move down by one.
+void Runs::Set::put_first(Ref r, std::uint16_t t, std::size_t way) {
+  for (; way > 0; --way) {
+    ref[way] = ref[way - 1];
+    tag[way] = tag[way - 1];
+  }
+  ref[0] = r;
+  tag[0] = t;
 }
 
 Run* Runs::find(ShapeNode* node, std::uint64_t name, const char* p) {
-  Set& set = set_of(node, name);
+  const auto [set, tag] = home_of(node, name);
   Run* same_name = nullptr;
-  for (std::size_t way = 0; way < kWays && set[way] != 0; ++way) {
-    Run* const run = run_at(set[way]);
+  for (std::size_t way = 0; way < kWays && set.ref[way] != 0; ++way) {
+    if (set.tag[way] != tag) continue;
+    Run* const run = run_at(set.ref[way]);
     if (run->from != node || run->name != name) continue;
     if (same_bytes(p, run->text(), run->length) && may_start(run->last.type, p[run->length])) {
-      if (way != 0) {
-        const Ref ref = set[way];
-        std::copy_backward(set.begin(), set.begin() + static_cast<std::ptrdiff_t>(way),
-                           set.begin() + static_cast<std::ptrdiff_t>(way) + 1);
-        set[0] = ref;
-      }
+      if (way != 0) set.put_first(set.ref[way], tag, way);
       ++node->hits;
       return run;
     }
@@ -153,10 +160,9 @@ void Runs::end(const ShapeEdge& edge, const char* p) {
   std::copy_n(draft_.argument.begin(), draft_.arguments, run.arguments());
   std::copy_n(draft_.value.begin(), draft_.values, run.values());
 
-  Set& set = set_of(draft_.from, draft_.name);
-  if (set.back() != 0) retired_.push_back(set.back());
-  std::copy_backward(set.begin(), set.end() - 1, set.end());
-  set.front() = ref;
+  const auto [set, tag] = home_of(draft_.from, draft_.name);
+  if (set.ref.back() != 0) retired_.push_back(set.ref.back());
+  set.put_first(ref, tag, kWays - 1);
 }
 
 // Units for a record; 0 where the arena is full.

@@ -91,7 +91,16 @@ class Runs {
   static constexpr std::size_t kMostUnits = 128;
   /// Place of a record: its first unit in the arena. 0: none.
   using Ref = std::uint16_t;
-  using Set = std::array<Ref, kWays>;  // most recent first
+  // Most recent first. Tags spare a look at records of other nodes and names.
+  struct Set {
+    std::array<Ref, kWays> ref{};
+    std::array<std::uint16_t, kWays> tag{};
+    void put_first(Ref r, std::uint16_t t, std::size_t way);
+  };
+  struct Home {
+    Set& set;
+    std::uint16_t tag;
+  };
   struct alignas(kUnit) Block {
     std::array<char, kUnit * kUnitsOfBlock> bytes;
   };
@@ -107,7 +116,7 @@ class Runs {
     std::array<Run::Value, kValues> value;
   };
 
-  Set& set_of(const ShapeNode* node, std::uint64_t name);
+  Home home_of(const ShapeNode* node, std::uint64_t name);
   void blame(ShapeNode& node, Run& run, const char* p);
   [[nodiscard]] Run* run_at(Ref ref) {
     return reinterpret_cast<Run*>(blocks_[ref / kUnitsOfBlock]->bytes.data() +
