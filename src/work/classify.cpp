@@ -67,9 +67,11 @@ class Classifier {
     out_.piece.resize(events.size());
     std::vector<std::uint32_t> order(events.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
       return operators[a] != operators[b] ? operators[a] < operators[b] : a < b;
-    });
+    };
+    if (!std::is_sorted(order.begin(), order.end(), earlier))
+      std::sort(order.begin(), order.end(), earlier);
     std::size_t begin = 0;
     while (begin < order.size()) {
       const EventId op = operators[order[begin]];

@@ -47,13 +47,14 @@ OfferedClocks offered_clocks(const model::ClockTable& table, const TraceOptions&
 }
 
 // Operations of each GPU of the window in order of start.
-std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph,
-                                                   const Window& window) {
+std::vector<std::vector<NodeId>> operations_by_gpu(const graph::Graph& graph, const Window& window,
+                                                   const NodeModels& models) {
   std::vector<std::vector<NodeId>> operations(graph.gpus().size());
-  for (NodeId n = window.first; n < window.last; ++n) {
-    if (graph::on_gpu(graph.kind(n)) && graph.gpu(n) >= 0)
-      operations[static_cast<std::size_t>(graph.gpu(n))].push_back(n);
-  }
+  models.each_operation([&](std::size_t i) {
+    const NodeId n = window.first + static_cast<NodeId>(i);
+    const std::int32_t gpu = graph.gpu(n);
+    if (gpu >= 0) operations[static_cast<std::size_t>(gpu)].push_back(n);
+  });
   for (auto& list : operations) {
     const auto earlier = [&](NodeId a, NodeId b) {
       return graph.start(a) != graph.start(b) ? graph.start(a) < graph.start(b) : a < b;
@@ -189,7 +190,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
   packs.clocks = std::move(offer.clocks);
   packs.below_break = offer.below_break;
 
-  const auto operations = operations_by_gpu(graph, window);
+  const auto operations = operations_by_gpu(graph, window, packs.nodes);
   std::size_t used = 0;
   for (const auto& list : operations) used += list.empty() ? 0 : 1;
   if (used == 0) {

@@ -36,6 +36,7 @@ double misfit(const Sums& a, const Sums& b, double limit_w) {
 struct Chunk {
   Segment segment;
   Sums sums;
+  double misfit_before = -1;  // with the chunk before; negative: not known
 };
 // One that is joined with its living neighbours.
 struct Link : Chunk {
@@ -93,16 +94,24 @@ double join_the_most_alike(std::vector<Chunk>& chunks, std::size_t wanted, doubl
   double allowed = tolerance_s / static_cast<double>(chunks.size() + 1) / 16;
   while (chunks.size() > many) {
     std::size_t kept = 0;
+    bool same = true;  // the chunk before is what it was in the last pass
     for (std::size_t i = 1; i < chunks.size(); ++i) {
       Chunk& left = chunks[kept];
       const Chunk& right = chunks[i];
-      const double cost = right.segment.hard ? allowed : misfit(left.sums, right.sums, limit_w);
+      const bool known = same && right.misfit_before >= 0;
+      const double cost = right.segment.hard ? allowed
+                          : known            ? right.misfit_before
+                                             : misfit(left.sums, right.sums, limit_w);
       if (!right.segment.hard && cost < allowed) {
         left.segment.end = right.segment.end;
         left.sums.add(right.sums);
+        left.misfit_before = -1;
         lost += cost;
+        same = false;
       } else {
         chunks[++kept] = right;
+        if (!right.segment.hard) chunks[kept].misfit_before = cost;
+        same = true;
       }
     }
     const bool joined = kept + 1 < chunks.size();

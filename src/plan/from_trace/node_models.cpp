@@ -47,8 +47,8 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
     std::vector<trace::EventId> events, operators;
   };
   std::unordered_map<std::uint32_t, Asked> by_table;
-  for (NodeId n = window.first; n < window.last; ++n) {
-    if (!graph::on_gpu(graph.kind(n))) continue;
+  result.models.each_operation([&](std::size_t i) {
+    const NodeId n = window.first + static_cast<NodeId>(i);
     Asked& asked = by_table[graph.table(n)];
     if (asked.nodes.empty()) {  // address space; memory only for what comes
       asked.nodes.reserve(result.models.operations());
@@ -58,7 +58,7 @@ Result<ClassifiedNodes> node_models(const graph::Graph& graph, const Window& win
     asked.nodes.push_back(n);
     asked.events.push_back(graph.event(n));
     asked.operators.push_back(operators.of(n));
-  }
+  });
   for (const auto& [index, asked] : by_table) {
     const work::Classified classified =
         work::classify(graph.table_of(asked.nodes.front()), asked.events, asked.operators);

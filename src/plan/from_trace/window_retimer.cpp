@@ -11,8 +11,32 @@ namespace {
 constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
 }  // namespace
 
+// Where nearly all nodes go: after one other alone and no earlier than its end, so that the graph
+// has it begin a fixed time after. False: not known to.
+bool WindowRetimer::contract(const graph::Graph& graph, NodeId n) {
+  const graph::Edge edge = graph.edge(n, 0);
+  if (!(edge.from_start || edge.lag >= 0) || edge.from < window_.first) return false;
+  std::uint32_t base = base_[edge.from - window_.first];
+  if (base == kAbsolute) return false;
+  if (!edge.from_start && kept_[base / 2].id == edge.from && kept_[base / 2].scales) ++base;
+  Kept& kept = kept_[base / 2];
+  (base % 2 == 0 ? kept.start_reach : kept.end_reach) = n;
+  base_.push_back(base);
+  if (window_.next != graph::kNoNode) return true;
+  Nanos& latest = latest_[base];
+  latest = std::max(latest, end_of(graph, n));
+  return true;
+}
+
+// The idle tail moves along.
+Nanos WindowRetimer::end_of(const graph::Graph& graph, NodeId n) const {
+  if (!window_.tails.empty() && std::ranges::binary_search(window_.tails, n)) return window_.end_ns;
+  return graph.start(n) + graph.duration(n);
+}
+
 void WindowRetimer::add(const graph::Graph& graph, NodeId n, bool scales) {
   const std::size_t edges = graph.edge_count(n);
+  if (longer_ && !scales && edges == 1 && contract(graph, n)) return;
   const auto first = static_cast<std::uint32_t>(waits_.size());
   const Nanos start = graph.start(n);
   const Nanos duration = graph.duration(n);
@@ -60,9 +84,7 @@ void WindowRetimer::add(const graph::Graph& graph, NodeId n, bool scales) {
   }
   base_.push_back(base);
   if (window_.next != graph::kNoNode) return;
-  Nanos end = start + duration;
-  if (std::ranges::binary_search(window_.tails, n))
-    end = window_.end_ns;  // the idle tail moves along
+  const Nanos end = end_of(graph, n);
   if (base == kAbsolute) {
     absolute_late_ns_ = std::max(absolute_late_ns_, static_cast<double>(end - window_.end_ns));
   } else {

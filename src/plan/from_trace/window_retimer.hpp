@@ -134,6 +134,8 @@ class WindowRetimer {
   };
 
   void add(const graph::Graph& graph, graph::NodeId n, bool scales);
+  bool contract(const graph::Graph& graph, graph::NodeId n);
+  [[nodiscard]] Nanos end_of(const graph::Graph& graph, graph::NodeId n) const;
   void finish();
   void find_tails();
   void give_slots();

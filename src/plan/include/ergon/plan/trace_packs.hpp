@@ -77,6 +77,14 @@ class NodeModels {
     static constexpr NodeModel kNone = {};
     return has(i) ? models_[index(i)] : kNone;
   }
+  /// Calls `visit` with each operation, ascending.
+  template <class Visit>
+  void each_operation(Visit&& visit) const {
+    for (std::size_t word = 0; word < bits_.size(); ++word) {
+      for (std::uint64_t rest = bits_[word]; rest != 0; rest &= rest - 1)
+        visit(word * kWord + static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+  }
   /// Of an operation.
   [[nodiscard]] NodeModel& of(std::size_t i) {
     ERGON_CHECK(has(i), "only operations have a response");
