@@ -23,6 +23,9 @@ void Builder::begin_row(std::uint64_t line) {
   lines_.push_back(line);
   gpu_.push_back(0);
   times_.ns.push_back(kNoTime);
+  lone_times_.ns.push_back(lone_ ? lone_->ns : kNoTime);
+  if (lone_ && !lone_times_.kind) lone_times_.kind = lone_->kind;
+  if (lone_ && *lone_times_.kind != lone_->kind) lone_times_.ns.back() = kNoTime;
 }
 
 void Builder::set(std::size_t column, double value) {

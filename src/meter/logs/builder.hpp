@@ -43,6 +43,8 @@ class Builder {
   void set_cell(const Field& field, std::string_view text);
   void set_gpu(std::string_view id);
   void set_time(const Stamp& stamp);
+  /// A line of its own that is a time: that of the rows below it, if rows have none.
+  void lone_time(const Stamp& stamp) { lone_ = stamp; }
   [[nodiscard]] std::size_t rows() const { return lines_.size(); }
 
   void defect(std::uint64_t line, std::string kind, const std::string& detail = {});
@@ -56,6 +58,8 @@ class Builder {
   void surely_log() { surely_log_ = true; }
   /// The file is of a kind that need not be a log ("JSON"): a refusal says so.
   void came_as(std::string kind) { kind_ = std::move(kind); }
+  /// Why a file without a sample has none, where that is known.
+  void no_sample(std::string why) { why_none_ = std::move(why); }
   /// Records that are results of finished runs, with what shows it.
   void finished_runs(std::string why) { runs_ = std::move(why); }
   /// Rows that have no id may be several GPUs, told apart by their order.
@@ -95,6 +99,8 @@ class Builder {
   std::vector<std::string> gpus_;
   std::map<std::string, std::uint32_t, std::less<>> gpu_ids_;
   Times times_;
+  std::optional<Stamp> lone_;
+  Times lone_times_;  ///< as times_, from lines of their own
   std::vector<Defect> defects_;
   std::map<std::string, std::uint64_t> defect_counts_;
   std::map<std::string, std::uint64_t> skipped_;
@@ -102,6 +108,7 @@ class Builder {
   std::string format_;
   std::string kind_;
   std::string runs_;
+  std::string why_none_;
   std::size_t unclear_lanes_ = 0;  ///< rows of a tick that may be of one GPU or of as many
   bool no_gpu_ = false;
   bool may_interleave_ = false;

@@ -38,7 +38,8 @@ bool has_unit(std::string_view cell) {
 
 }  // namespace
 
-Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t names, bool known) {
+Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t names, bool known,
+                           const std::vector<bool>& united) {
   std::size_t found = cells.size();
   while (found > names && found > 0 && cells[found - 1].empty()) --found;
   if (found <= names || found < 2) return Commas::kAsIs;
@@ -73,6 +74,14 @@ Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t nam
     chosen = &unitary;
   } else if (by_blanks || (guess && apart(pairs) && pairs.size() == surplus)) {
     chosen = &pairs;
+  }
+  if (chosen == nullptr && known && apart(unitary) && unitary.size() == surplus) {
+    bool all = true;
+    for (std::size_t j = 0; j < unitary.size(); ++j) {
+      const std::size_t column = unitary[j] - j;
+      all = all && column < united.size() && united[column];
+    }
+    if (all) chosen = &unitary;
   }
   if (chosen == nullptr) return names == 0 ? Commas::kAsIs : Commas::kUnclear;
   std::vector<std::string_view> out;

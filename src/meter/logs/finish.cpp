@@ -201,6 +201,7 @@ void Builder::check_units(PowerLog& log) {
 
 Result<PowerLog> Builder::finish() {
   pad();
+  if (!times_.kind && lone_times_.kind) times_ = std::move(lone_times_);
   half_days();
   unwrap();
   seasons();
@@ -310,9 +311,10 @@ Result<PowerLog> Builder::finish() {
     }
     const std::string what =
         lines_.empty() && processes ? "it lists processes (pmon), not readings of a GPU"
-        : lines_.empty()            ? "there is no sample in it"
-                                    : "none of its columns is a reading of power, energy, clock, "
-                                      "temperature or load";
+        : lines_.empty() ? why_none_.empty() ? "there is no sample in it of a kind that is read"
+                                             : why_none_.c_str()
+                         : "none of its columns is a reading of power, energy, clock, "
+                           "temperature or load";
     return fail(
         Errc::kMalformedInput, "this is no power log: " + what,
         "docs/formats/power_logs.md lists what can be read; tables of finished runs are for "

@@ -333,7 +333,29 @@ class Json final : public Reader {
     return stamp ? stamp : number_time(text, each);
   }
 
+  // A record with columns of several GPUs ("gpu0_power") is a row of each.
   bool row(const Cells& cells, Builder& out) {
+    std::vector<int> lanes;
+    for (const Cell& c : cells) {
+      const int lane = field(c.name).lane;
+      if (lane >= 0 && std::ranges::find(lanes, lane) == lanes.end()) lanes.push_back(lane);
+    }
+    if (lanes.empty()) return one_row(cells, out);
+    std::ranges::sort(lanes);
+    bool any = false;
+    for (const int lane : lanes) {
+      Cells own;
+      for (const Cell& c : cells) {
+        const Field& f = field(c.name);
+        if ((f.lane < 0 || f.lane == lane) && f.role != Field::Role::kGpu) own.push_back(c);
+      }
+      own.push_back({"gpu", std::to_string(lane)});
+      any = one_row(own, out) || any;
+    }
+    return any;
+  }
+
+  bool one_row(const Cells& cells, Builder& out) {
     std::optional<Stamp> stamp;
     std::string gpu;
     bool draw = false;

@@ -178,5 +178,21 @@ TEST(DoubtfulLog, ColumnsWithoutNamesAndUnits) {
                    "neither names nor units"));
 }
 
+TEST(DoubtfulLog, ARowOfNothingAndCommasAfterRowsWithout) {
+  const PowerLog empty = good(
+      "timestamp, power.draw [W]\n,\n2024/01/01 12:00:02.100, 100.00 W\n,,\n"
+      "2024/01/01 12:00:03.100, 101.00 W\n");
+  EXPECT_EQ(empty.rows(), 2U);
+  EXPECT_EQ(empty.duration()->si(), 1);
+  const PowerLog commas = good(
+      "timestamp,power.draw [W],temperature.gpu\n2024/01/01 12:00:00.100,110 W,50\n"
+      "2024/01/01 12:00:01.100,110,50 W,50\n2024/01/01 12:00:02.100,110,75 W,50\n");
+  EXPECT_EQ(at(commas, "power_w", 2), 110.75);
+  EXPECT_EQ(at(commas, "temperature_c", 2), 50);
+  EXPECT_TRUE(says(refusal("timestamp,index,power.draw [W],temperature.gpu\n"
+                           "2024/01/01 12:00:00.100,0,110,50,50\n"),
+                   "decimal commas cannot be told"));
+}
+
 }  // namespace
 }  // namespace ergon::meter

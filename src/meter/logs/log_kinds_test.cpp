@@ -291,5 +291,69 @@ TEST(LogKinds, PowerstatIsTheSystems) {
   EXPECT_EQ(at(perf, "package_power_w", 1), 46.3);
 }
 
+TEST(LogKinds, XmlReportsInALoopAndOnOneLine) {
+  std::string loop;
+  std::string one;
+  for (const char* second : {"44", "45"}) {
+    const std::string report =
+        std::string("<nvidia_smi_log>\n<timestamp>Fri Jul  4 19:19:") + second +
+        " 2025</timestamp>\n<gpu id=\"00000000:21:00.0\">\n<power_readings>\n"
+        "<power_draw>97.49 W</power_draw>\n</power_readings>\n</gpu>\n"
+        "</nvidia_smi_log>\n";
+    loop +=
+        "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n" +
+        report;
+    one += "<?xml version=\"1.0\" ?>";
+    for (const char c : report) {
+      if (c != '\n') one += c;
+    }
+    one += '\n';
+  }
+  for (const auto& text : {loop, one}) {
+    const PowerLog log = good(text);
+    EXPECT_EQ(log.rows(), 2U) << text;
+    EXPECT_EQ(at(log, "power_w", 1), 97.49);
+    EXPECT_EQ(log.duration()->si(), 1);
+    EXPECT_TRUE(log.defects.empty());
+  }
+}
+
+TEST(LogKinds, PowermetricsAndOthersColumns) {
+  const PowerLog mac = good(
+      "*** Sampled system activity (Mon Jan  1 12:00:00 2024 +0000) (1000.12ms elapsed) ***\n\n"
+      "**** Processor usage ****\nCPU Power: 123 mW\nGPU Power: 4567 mW\nGPU HW active frequency: "
+      "444 "
+      "MHz\n\n*** Sampled system activity (Mon Jan  1 12:00:01 2024 +0000) (1000.12ms elapsed) "
+      "***\n"
+      "CPU Power: 125 mW\nGPU Power: 4568 mW\n");
+  EXPECT_EQ(mac.rows(), 2U) << to_csv(mac);
+  EXPECT_EQ(at(mac, "power_w", 0), 4.567);
+  EXPECT_EQ(at(mac, "cpu_power_w", 1), 0.125);
+  EXPECT_EQ(at(mac, "clock_hz", 0), 444e6);
+  const PowerLog wandb = good(
+      "{\"_timestamp\": 1704110400.5, \"system.gpu.0.powerWatts\": 100.5, "
+      "\"system.gpu.1.powerWatts\": 90.5}\n"
+      "{\"_timestamp\": 1704110415.5, \"system.gpu.0.powerWatts\": 101.5, "
+      "\"system.gpu.1.powerWatts\": 91.5}\n");
+  EXPECT_EQ(wandb.gpus.size(), 2U);
+  EXPECT_EQ(at(wandb, "power_w", 3), 91.5) << to_csv(wandb);
+  const PowerLog xpu = good(
+      "Timestamp, DeviceId, GPU Power (W), GPU Energy Consumed (J)\n12:00:00.000, 0, 150.12, "
+      "1000.5\n"
+      "12:00:00.000, 1, 160.12, 1000.5\n");
+  EXPECT_EQ(xpu.gpus.size(), 2U);
+  const PowerLog pairs = good("gpu=0 power=100W util=50%\ngpu=1 power=110W util=50%\n");
+  EXPECT_EQ(pairs.gpus.size(), 2U);
+  EXPECT_EQ(at(pairs, "power_w", 1), 110);
+}
+
+TEST(LogKinds, ColumnsThatWereAlignedWithBlanks) {
+  const PowerLog log = good(
+      "timestamp                 power.draw [W]   temperature.gpu\n"
+      "2024/01/01 12:00:00.100   100.00 W         50\n2024/01/01 12:00:01.100   101.00 W         "
+      "51\n");
+  EXPECT_EQ(to_csv(log), "time_s,gpu,power_w,temperature_c\n0,0,100,50\n1,0,101,51\n");
+}
+
 }  // namespace
 }  // namespace ergon::meter

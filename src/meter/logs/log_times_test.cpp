@@ -275,5 +275,22 @@ TEST(PowerLog, TimesByAStatedInterval) {
   EXPECT_FALSE(give_times(bare, Seconds(0)));
 }
 
+TEST(PowerLog, TimesOnLinesOfTheirOwn) {
+  for (const char* text : {"Mon Jan  1 12:00:00 UTC 2024\n100.5 W\n90 W\nMon Jan  1 12:00:01 UTC "
+                           "2024\n101.5 W\n91 W\n",
+                           "2024-01-01 12:00:00\n100.5\n90\n2024-01-01 12:00:01\n101.5\n91\n"}) {
+    const PowerLog log = good(text);
+    EXPECT_EQ(log.rows(), 4U);
+    EXPECT_EQ(log.duration()->si(), 1) << text;
+    EXPECT_EQ(at(log, "power_w", 2), 101.5);
+  }
+  // Rows that have times keep theirs.
+  const PowerLog own = good(
+      "Fri Dec  3 13:29:07 2021\ntimestamp, power.draw [W]\n2024/01/01 12:00:00.100, 100.00 W\n"
+      "2024/01/01 12:00:01.100, 101.00 W\n");
+  EXPECT_EQ(own.duration()->si(), 1);
+  EXPECT_EQ(own.local_ns, logs::wall_time("2024/01/01 12:00:00.100")->ns);
+}
+
 }  // namespace
 }  // namespace ergon::meter

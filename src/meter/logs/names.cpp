@@ -94,7 +94,7 @@ const std::map<std::string, Field, std::less<>>& exact() {
     m["yyyymmdd"] = with_role(Field::Role::kDate);
     for (const char* key :
          {"index", "gpu", "gpu_id", "gpu_index", "idx", "gpu_idx", "device", "device_id", "card",
-          "gpu_number", "gpu_num", "gpuid", "device_index", "gpu_no"}) {
+          "gpu_number", "gpu_num", "gpuid", "device_index", "gpu_no", "deviceid", "gpuindex"}) {
       m[key] = with_role(Field::Role::kGpu, 4);
     }
     for (const char* key : {"uuid", "gpu_uuid"}) m[key] = with_role(Field::Role::kGpu, 3);
@@ -375,9 +375,10 @@ Field power_field(const Words& words, const std::string& key) {
                    "w",      "current",   "reading",       "gpu",         "average",  "avg",
                    "mean",   "instant",   "instantaneous", "consumption", "measure",  "nvml",
                    "nvidia", "smi",       "chip",          "input",       "measured", "dgpu",
-                   "asic",   "powerdraw", "value",         "graphics",    "ergon"})) {
+                   "asic",   "powerdraw", "powerwatts",    "value",       "graphics", "ergon"})) {
       continue;
     }
+    if (w == "system" && words.any({"gpu"})) continue;  // wandb: system.gpu.0.powerWatts
     rail.push_back(w);
   }
   const bool average = words.any({"average", "avg", "mean"});
@@ -498,8 +499,8 @@ Field field_of(std::string_view header) {
       std::string name = joined(rail);
       if (name == "pkg") name = "package";
       field = value(name.empty() ? "energy_j" : name + "_energy_j", 5);
-    } else if (unit == "w" ||
-               (unit.empty() && words.any({"power", "watt", "watts", "pwr", "powerdraw"}))) {
+    } else if (unit == "w" || (unit.empty() && words.any({"power", "watt", "watts", "pwr",
+                                                          "powerdraw", "powerwatts"}))) {
       field = power_field(words, key);
     } else if (cores_of_a_processor(list)) {
       field.fixed = false;

@@ -17,7 +17,7 @@ class KeyValue final : public Reader {
 
   bool take(const Line& line, Builder& out) override {
     const std::string_view t = trim(line.text);
-    if (t.size() > 400 || t.find(':') == std::string_view::npos) return false;
+    if (t.size() > 400 || t.find_first_of(":=") == std::string_view::npos) return false;
     return rocm(t, line, out) || pairs(t, line, out);
   }
 

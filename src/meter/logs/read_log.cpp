@@ -26,11 +26,11 @@ Result<PowerLog> read_log(io::ByteSource& source) {
   Builder out;
   TableReader table;
   // The banner comes last: it is data only where nothing else is.
-  std::array<std::unique_ptr<Reader>, 13> readers = {
+  std::array<std::unique_ptr<Reader>, 14> readers = {
       json_reader(),        smi_query_text_reader(), smi_xml_reader(),    dmon_reader(),
       dcgmi_reader(),       prometheus_reader(),     codexl_reader(),     amd_report_reader(),
-      blank_table_reader(), perf_reader(),           tegrastats_reader(), key_value_reader(),
-      banner_reader()};
+      blank_table_reader(), perf_reader(),           tegrastats_reader(), powermetrics_reader(),
+      key_value_reader(),   banner_reader()};
   std::optional<Complaint> complaint;
   std::uint64_t complaint_line = 0;
   std::uint64_t first_text = 0;
@@ -42,9 +42,12 @@ Result<PowerLog> read_log(io::ByteSource& source) {
     // Most lines of most logs are rows of a running table.
     const char first = text.empty() ? '\0' : text.front();
     const bool plain = (first >= '0' && first <= '9') || first == '"';
-    if (plain && table.running() && table.take(line, out)) continue;
+    const bool alone = plain && table.running() && table.narrow() && wall_time(text);
+    if (plain && table.running() && !alone && table.take(line, out)) continue;
     const std::string_view trimmed = trim(text);
     if (trimmed.empty()) continue;
+    const auto lone = trimmed.size() <= 48 ? wall_time(trimmed) : std::nullopt;
+    if (lone) out.lone_time(*lone);
     if (first_text == 0) {
       first_text = line.number;
       if (const auto what = foreign_format(trimmed)) {
@@ -60,7 +63,7 @@ Result<PowerLog> read_log(io::ByteSource& source) {
         break;
       }
     }
-    if (taken) continue;
+    if (taken || lone) continue;
     const auto said = complaint_of(trimmed, line.unended);
     if (!said && !(plain && table.running()) && table.take(line, out)) continue;
     if (said) {

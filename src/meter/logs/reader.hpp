@@ -38,12 +38,13 @@ std::unique_ptr<Reader> dmon_reader();    ///< nvidia-smi dmon and pmon
 std::unique_ptr<Reader> dcgmi_reader();   ///< dcgmi dmon
 std::unique_ptr<Reader> tegrastats_reader();
 std::unique_ptr<Reader> json_reader();
-std::unique_ptr<Reader> prometheus_reader();   ///< DCGM exporter and other Prometheus text
-std::unique_ptr<Reader> codexl_reader();       ///< AMD CodeXL power profile
-std::unique_ptr<Reader> key_value_reader();    ///< NVML pollers: "[000] Power: 290.6, Util: 100"
-std::unique_ptr<Reader> amd_report_reader();   ///< amd-smi metric as text
-std::unique_ptr<Reader> perf_reader();         ///< perf stat -I with energy events
-std::unique_ptr<Reader> blank_table_reader();  ///< turbostat, amd-smi monitor, rocm-smi, powerstat
+std::unique_ptr<Reader> powermetrics_reader();  ///< of macOS
+std::unique_ptr<Reader> prometheus_reader();    ///< DCGM exporter and other Prometheus text
+std::unique_ptr<Reader> codexl_reader();        ///< AMD CodeXL power profile
+std::unique_ptr<Reader> key_value_reader();     ///< NVML pollers: "[000] Power: 290.6, Util: 100"
+std::unique_ptr<Reader> amd_report_reader();    ///< amd-smi metric as text
+std::unique_ptr<Reader> perf_reader();          ///< perf stat -I with energy events
+std::unique_ptr<Reader> blank_table_reader();   ///< turbostat, amd-smi monitor, rocm-smi, powerstat
 
 /// Tables of cells with a separator: what most logs are.
 class TableReader {
@@ -55,6 +56,7 @@ class TableReader {
   /// Whether a header or a row was taken.
   bool take(const Line& line, Builder& out);
   [[nodiscard]] bool running() const;  ///< a header or a row was seen
+  [[nodiscard]] bool narrow() const;   ///< of one column
   void end(Builder& out);
   /// A header that belongs to a table of finished runs, not to a log; empty: none.
   [[nodiscard]] const std::string& runs_table() const;

@@ -183,15 +183,39 @@ class QueryText final : public Reader {
 class QueryXml final : public Reader {
  public:
   bool begins(const Line& line) override {
-    if (!trim(line.text).starts_with("<nvidia_smi_log")) return false;
+    const std::string_view text = trim(line.text);
+    if (text.starts_with("<?xml") || text.starts_with("<!DOCTYPE nvidia_smi_log"))
+      return text.find("<nvidia_smi_log>") == std::string_view::npos;
+    if (!text.starts_with("<nvidia_smi_log") || text.find('<', 1) != std::string_view::npos)
+      return false;
     running_ = true;
     path_.clear();
     return true;
   }
 
+  // Also where all elements stand on one line.
   bool take(const Line& line, Builder& out) override {
-    if (!running_) return false;
-    const std::string_view text = trim(line.text);
+    std::string_view text = trim(line.text);
+    if (!running_ && text.find("<nvidia_smi_log>") == std::string_view::npos) return false;
+    while (!text.empty()) {
+      const std::size_t end = text.find("><");
+      const std::size_t size = end == std::string_view::npos ? text.size() : end + 1;
+      if (!element(text.substr(0, size), line, out)) return false;
+      text = trim(text.substr(size));
+    }
+    return true;
+  }
+
+  void end(Builder& out) override { report_.close(out); }
+
+ private:
+  bool element(std::string_view text, const Line& line, Builder& out) {
+    if (text.starts_with("<nvidia_smi_log")) {
+      running_ = true;
+      path_.clear();
+      return true;
+    }
+    if (!running_) return text.starts_with("<?") || text.starts_with("<!");
     if (text.empty() || text.front() != '<') return text.empty();
     if (text.starts_with("</")) {
       if (text.starts_with("</nvidia_smi_log")) {
@@ -233,9 +257,6 @@ class QueryXml final : public Reader {
     return true;
   }
 
-  void end(Builder& out) override { report_.close(out); }
-
- private:
   static std::string spoken(std::string name) {
     std::ranges::replace(name, '_', ' ');
     return name;

@@ -19,6 +19,20 @@ std::optional<int> pair_of(const char* p) {
   return (p[0] - '0') * 10 + (p[1] - '0');
 }
 
+// Columns that were aligned with two or more blanks between them (column -t): as tabs.
+std::string tabbed(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != ' ' || i + 1 >= line.size() || line[i + 1] != ' ') {
+      out += line[i];
+      continue;
+    }
+    while (i + 1 < line.size() && line[i + 1] == ' ') ++i;
+    out += '\t';
+  }
+  return out;
+}
+
 char separator_of(std::string_view line) {
   const auto count = [&](char c) { return std::ranges::count(line, c); };
   // Decimal commas outnumber nothing: a line with semicolons is separated by them.
@@ -33,6 +47,8 @@ char separator_of(std::string_view line) {
 struct TableReader::Impl {
   char separator = 0;
   bool separator_said = false;
+  bool aligned = false;  // by two or more blanks
+  std::string tabs;
   bool decimal_comma = false;
   bool headerless = false;
   std::size_t width = 0;
@@ -154,7 +170,9 @@ struct TableReader::Impl {
   // Joins what decimal commas tore apart; false: the row cannot be told and is left out.
   bool commas(const Line& line, std::size_t names, Builder& out) {
     if (separator != ',' || cells.size() <= names) return true;
-    const Commas found = join_decimal_commas(cells, names, rows > 0 && !decimal_comma);
+    std::vector<bool> united;  // columns whose values all had units so far
+    for (const TableColumn& c : columns) united.push_back(c.with_unit && !c.bare);
+    const Commas found = join_decimal_commas(cells, names, rows > 0 && !decimal_comma, united);
     if (found == Commas::kAsIs) return true;
     if (found == Commas::kJoined) {
       decimal_comma = true;
@@ -165,6 +183,9 @@ struct TableReader::Impl {
                std::to_string(cells.size()) + " cells under " + std::to_string(names) +
                    " names: decimal commas cannot be told from those between cells");
     out.skip("lines with another number of cells");
+    out.no_sample(
+        "its rows have more cells than names, and decimal commas cannot be told from those "
+        "between cells");
     return false;
   }
 
@@ -352,6 +373,7 @@ TableReader::TableReader() : impl_(std::make_unique<Impl>()) {}
 TableReader::~TableReader() = default;
 
 bool TableReader::running() const { return impl_->width > 0; }
+bool TableReader::narrow() const { return impl_->width == 1; }
 const std::string& TableReader::runs_table() const { return impl_->runs; }
 
 bool TableReader::take(const Line& line, Builder& out) {
@@ -371,6 +393,17 @@ bool TableReader::take(const Line& line, Builder& out) {
       t.set_header(line, out);
       return true;
     }
+    if (separator == ',' && t.cells.size() == 1 && text.find("  ") != std::string_view::npos) {
+      t.tabs = tabbed(text);
+      split(t.tabs, '\t', t.cells, t.scratch);
+      if (t.cells.size() > 1 && t.looks_like_header()) {
+        t.aligned = true;
+        t.separator = '\t';
+        t.set_header(line, out);
+        return true;
+      }
+      split(text, separator, t.cells, t.scratch);
+    }
     if (!t.looks_like_row()) {
       if (!t.separator_said) t.separator = 0;
       return false;
@@ -381,7 +414,12 @@ bool TableReader::take(const Line& line, Builder& out) {
     t.width = t.cells.size();
     return t.row(line, out);
   }
-  split(text, t.separator, t.cells, t.scratch);
+  if (t.aligned) t.tabs = tabbed(text);
+  split(t.aligned ? std::string_view(t.tabs) : text, t.separator, t.cells, t.scratch);
+  if (std::ranges::all_of(t.cells, [](std::string_view c) { return c.empty(); })) {
+    out.skip("rows without a cell");
+    return true;
+  }
   // Logs that were appended to repeat their header.
   const char first = text.front();
   if (!digit(first) && t.looks_like_header() && (t.cells.size() > 1 || t.width == 1)) {

@@ -50,9 +50,11 @@ std::optional<Number> grouped_or_comma(std::string_view text);
 enum class Commas { kAsIs, kJoined, kUnclear };
 /// Joins "110" and "50 W" of a line that was split at its decimal commas, where that gives as many
 /// cells as there are `names` (0: no header, then only where all other commas are followed by a
-/// blank). `known`: other rows had as many cells as names without this. kUnclear: more cells than
+/// blank). `known`: other rows had as many cells as names without this; then only a cell without a
+/// unit in a column that has them (`united`) begins a number. kUnclear: more cells than
 /// names, and no telling which commas are decimal.
-Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t names, bool known);
+Commas join_decimal_commas(std::vector<std::string_view>& cells, std::size_t names, bool known,
+                           const std::vector<bool>& united);
 /// Columns without any value come in by their header.
 void finish_columns(std::vector<TableColumn>& columns, const TablePlan& plan, Builder& out);
 /// Power said to be in mW that is in W, and the reverse.
