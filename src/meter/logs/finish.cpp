@@ -103,13 +103,15 @@ void Builder::check_renewals(const PowerLog& log) {
     std::vector<double> watts;
     std::uint64_t line = 0;
     for (std::size_t i = 0; i < log.rows(); ++i) {
-      if ((!log.gpu.empty() && log.gpu[i] != g) || is_missing(power->numbers[i])) continue;
+      const double value = power->numbers[i];
+      if ((!log.gpu.empty() && log.gpu[i] != g) || is_missing(value)) continue;
       if (!log.time_ns.empty() && log.time_ns[i] == kNoTime) continue;
       if (watts.empty()) line = log.line[i];
-      watts.push_back(power->numbers[i]);
+      watts.push_back(value);
       // Without times every reading counts for a second.
       times.push_back(log.time_ns.empty() ? static_cast<Nanos>(watts.size()) * kOneSecond
                                           : log.time_ns[i]);
+      if (value != watts.front()) break;
     }
     if (!one_value(times, watts)) continue;
     char text[160];
@@ -201,7 +203,13 @@ void Builder::check_units(PowerLog& log) {
 
 Result<PowerLog> Builder::finish() {
   pad();
-  if (!times_.kind && lone_times_.kind) times_ = std::move(lone_times_);
+  // A single one at the top is when the log began, no time base.
+  const auto& lone = lone_times_.ns;
+  const auto first_lone = std::ranges::find_if(lone, [](Nanos t) { return t != kNoTime; });
+  if (!times_.kind && lone_times_.kind &&
+      std::ranges::any_of(lone, [&](Nanos t) { return t != kNoTime && t != *first_lone; })) {
+    times_ = std::move(lone_times_);
+  }
   half_days();
   unwrap();
   seasons();

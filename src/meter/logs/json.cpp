@@ -73,6 +73,7 @@ class Json final : public Reader {
     if (text_.idle()) {
       const std::string_view t = trim(line.text);
       if (!t.starts_with('{') && t != "[" && !t.starts_with("[{") && !t.starts_with("[[")) {
+        before_ = lower(t.substr(0, 80));
         return false;
       }
     }
@@ -148,7 +149,8 @@ class Json final : public Reader {
     }
     const auto* members = v.as_object();
     if (members == nullptr) return false;
-    if (prometheus(v, out) || split_frame(v, above, out)) return true;
+    if (prometheus(v, out) || split_frame(v, above, out) || by_gpu(*members, above, out))
+      return true;
     Cells own;
     std::vector<std::pair<std::string, const Value*>> inner;
     std::vector<std::pair<std::string, const Value::Array*>> lists;
@@ -218,7 +220,7 @@ class Json final : public Reader {
     if (!time || !power) return false;
     const auto stamp = stamp_of(*time, std::nullopt);
     if (!stamp || stamp->kind != Stamp::Kind::kUtc || !number_of(*power)) return false;
-    if (rows_ == 0) out.defect(line_, "unit_assumed", "bare numbers are taken as watts");
+    out.note("numbers without a name are taken as watts");
     return row({{"timestamp", *time}, {"power_w", *power}}, out);
   }
 
@@ -271,6 +273,27 @@ class Json final : public Reader {
       any = row(record, out) || any;
     }
     return any;
+  }
+
+  // Zeus prints {'GPU0': 66.2, 'GPU1': 68.8} below a time: watts; joules in the end, and says so.
+  bool by_gpu(const Value::Object& members, const Cells& above, Builder& out) {
+    const bool all = !members.empty() && std::ranges::all_of(members, [](const auto& m) {
+      const auto text = cell_of(m.second);
+      return names_gpu(m.first) && text && (missing_marker(*text) || number_of(*text));
+    });
+    if (!all) return false;
+    if (before_.find("energy") != std::string::npos) {
+      out.skip("totals of the whole run");
+      return true;
+    }
+    out.note("numbers without a name are taken as watts");
+    for (const auto& [key, value] : members) {
+      Cells cells = above;
+      cells.push_back({"gpu", key});
+      cells.push_back({"power_w", *cell_of(value)});
+      row(cells, out);
+    }
+    return true;
   }
 
   // {"metric": {"__name__": ..., "gpu": "0"}, "values": [[1704110400.5, "100.5"], ...]}
@@ -420,6 +443,7 @@ class Json final : public Reader {
   }
 
   JsonText text_;
+  std::string before_;  ///< the line above, lower case
   std::uint64_t line_ = 0;
   std::size_t rows_ = 0;
   bool dated_ = false;

@@ -1,6 +1,7 @@
 // Brackets, strings, and what Python adds to JSON.
 #include "logs/json_text.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace ergon::meter::logs {
@@ -16,6 +17,36 @@ std::size_t after_string(std::string_view text, std::size_t at) {
     }
   }
   return std::string_view::npos;
+}
+
+// What Python prints of a dict: {'GPU0': 66.2, 'ok': True, 'none': None}
+std::string without_python(std::string_view text) {
+  std::string out;
+  char quote = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      out += c == quote ? '"' : c;
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '\'' || c == '"') {
+      quote = c;
+      out += '"';
+      continue;
+    }
+    bool found = false;
+    for (const auto& [word, json] : {std::pair{"None", "null"}, std::pair{"True", "true"},
+                                     std::pair{"False", "false"}, std::pair{"nan", "null"}}) {
+      if (!text.substr(at).starts_with(word)) continue;
+      out += json;
+      at += std::string_view(word).size() - 1;
+      found = true;
+      break;
+    }
+    if (!found) out += c;
+  }
+  return out;
 }
 
 // json.dumps writes numbers that JSON does not have.
@@ -145,6 +176,7 @@ std::optional<Value> json_value(const JsonText::Document& document) {
   std::string text = document.whole ? document.text : closed(document.text);
   auto value = io::parse_json(text);
   if (!value) value = io::parse_json(without_nan(text));
+  if (!value && text.find('\'') != std::string::npos) value = io::parse_json(without_python(text));
   if (!value) return std::nullopt;
   return std::move(*value);
 }

@@ -38,8 +38,8 @@ class JsonText {
   std::uint64_t line_ = 0;  // where the document began
 };
 
-/// The document's value; NaN and Infinity are null, a cut document is closed after its last whole
-/// member. nullopt: not JSON.
+/// The document's value; NaN and Infinity are null, so is Python's None, a cut document is closed
+/// after its last whole member. nullopt: not JSON.
 std::optional<Value> json_value(const JsonText::Document& document);
 
 }  // namespace ergon::meter::logs

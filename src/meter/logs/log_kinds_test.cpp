@@ -238,6 +238,20 @@ TEST(LogKinds, JsonOfSeveralGpus) {
   EXPECT_EQ(to_csv(lists), "time_s,gpu,power_w\n0,0,10\n0,1,20\n1,0,11\n1,1,21\n");
 }
 
+TEST(LogKinds, ZeusPrintsDictsBelowTimes) {
+  const PowerLog log = good(
+      "[2023-08-22 22:39:59,787] [PowerMonitor](power.py:134) Monitoring power usage of GPUs [0, "
+      "1]\n"
+      "2023-08-22 22:40:00.800576\n{'GPU0': 66.176, 'GPU1': 68.792}\n2023-08-22 22:40:01.842590\n"
+      "{'GPU0': 66.078, 'GPU1': None}\n^C\nTotal time (s): 4.42\nTotal energy (J):\n"
+      "{'GPU0': 198.5, 'GPU1': 205.2}\n");
+  ASSERT_EQ(log.rows(), 4U) << to_csv(log);
+  EXPECT_EQ(log.gpus, (std::vector<std::string>{"GPU0", "GPU1"}));
+  EXPECT_EQ(at(log, "power_w", 2), 66.078);
+  EXPECT_TRUE(is_missing(at(log, "power_w", 3)));
+  EXPECT_NEAR(log.duration()->si(), 1.042014, 1e-9);
+}
+
 TEST(LogKinds, JsonThatIsCutOrNoNumberOrNoLog) {
   const PowerLog cut = good(
       "[{\"t\": 1, \"power_w\": 10},\n {\"t\": 2, \"power_w\": NaN},\n {\"t\": 3, \"power_w\": 1");

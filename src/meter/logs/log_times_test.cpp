@@ -284,6 +284,8 @@ TEST(PowerLog, TimesOnLinesOfTheirOwn) {
     EXPECT_EQ(log.duration()->si(), 1) << text;
     EXPECT_EQ(at(log, "power_w", 2), 101.5);
   }
+  // One time at the top tells when the log began only.
+  EXPECT_FALSE(good("Fri Dec  3 13:29:07 2021\npower.draw [W]\n25.1 W\n25.2 W\n").duration());
   // Rows that have times keep theirs.
   const PowerLog own = good(
       "Fri Dec  3 13:29:07 2021\ntimestamp, power.draw [W]\n2024/01/01 12:00:00.100, 100.00 W\n"

@@ -66,6 +66,7 @@ class KeyValue final : public Reader {
       if (close == std::string_view::npos) return false;
       stamp = wall_time(rest.substr(1, close - 1));
       rest = trim(rest.substr(close + 1));
+      if (rest.starts_with('[')) return false;  // a message of a logging library
     } else {
       const std::size_t first = rest.find_first_of(" ,");
       if (first != std::string_view::npos) {
@@ -121,7 +122,8 @@ class KeyValue final : public Reader {
         if (!stamp) stamp = number_time(value, std::nullopt);
         continue;
       }
-      if (field.lane >= 0 || !field.fixed || (!number && !missing_marker(value))) continue;
+      if (field.lane >= 0 || !field.fixed || value.empty() || (!number && !missing_marker(value)))
+        continue;
       found.push_back({std::move(field), value});
     }
     const bool reading = std::ranges::any_of(found, [](const Pair& p) {
