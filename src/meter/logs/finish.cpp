@@ -14,6 +14,7 @@ namespace {
 constexpr Nanos kOneSecond = 1'000'000'000;
 // No board draws more; what says so is garbage that came with a success code.
 constexpr double kMostWatts = 10'000;
+constexpr std::size_t kMostGpus = 32;  // of one machine
 constexpr double kLeastCelsius = -100;
 constexpr double kMostCelsius = 200;
 
@@ -219,6 +220,22 @@ Result<PowerLog> Builder::finish() {
     gpu_ids_.clear();
     std::ranges::fill(gpu_, 0U);
     note("the column that should name the GPU counts the rows: it is left out");
+  }
+  // So are numbers that no machine has GPUs for.
+  if (gpus_.size() > 1 && std::ranges::all_of(gpus_, [](const std::string& id) {
+        const auto n = number_of(id);
+        return n && n->rest.empty();
+      })) {
+    const bool odd = gpus_.size() > kMostGpus || std::ranges::any_of(gpus_, [](const auto& id) {
+                       const auto n = number_of(id);
+                       return n->decimals >= 0 || n->value < 0;
+                     });
+    if (odd) {
+      gpus_.clear();
+      gpu_ids_.clear();
+      std::ranges::fill(gpu_, 0U);
+      note("the column that should name the GPU holds other numbers: it is left out");
+    }
   }
   lanes();
   same_gpus();

@@ -369,5 +369,40 @@ TEST(LogKinds, ColumnsThatWereAlignedWithBlanks) {
   EXPECT_EQ(to_csv(log), "time_s,gpu,power_w,temperature_c\n0,0,100,50\n1,0,101,51\n");
 }
 
+TEST(LogKinds, NvidiaSmiStats) {
+  const PowerLog log = good(
+      "0, pwrDraw , 1395544840748857, 65\n0, gpuUtil , 1395544840748900, 97\n0, violPwr , "
+      "1395544840748900, 0\n1, pwrDraw , 1395544840748857, N/A\n0, pwrDraw , 1395544841748857, "
+      "66\n");
+  EXPECT_EQ(log.rows(), 4U) << to_csv(log);
+  EXPECT_EQ(log.gpus.size(), 2U);
+  EXPECT_EQ(at(log, "power_w", 3), 66);
+  EXPECT_EQ(at(log, "utilization", 1), 0.97);
+}
+
+TEST(LogKinds, JtopAndIpmitool) {
+  const PowerLog jtop = good(
+      "time,uptime,jetson_clocks,nvp model,CPU1,GPU,Temp GPU,Power GPU,Power TOT\n"
+      "2024-01-01 12:00:00.5,1 day,OFF,MAXN,12,37,45.5,1200,5100\n"
+      "2024-01-01 12:00:01.5,1 day,OFF,MAXN,12,41,45.5,1210,5110\n");
+  EXPECT_EQ(jtop.gpus.size(), 1U) << to_csv(jtop);
+  EXPECT_EQ(at(jtop, "power_w", 0), 1.2);
+  EXPECT_EQ(at(jtop, "utilization", 1), 0.41);
+  EXPECT_EQ(at(jtop, "board_power_w", 0), 5.1);
+  const PowerLog ipmi = good(
+      "\n    Instantaneous power reading:                   220 Watts\n"
+      "    Minimum during sampling period:                180 Watts\n"
+      "    Average power reading over sample period:      219 Watts\n"
+      "    Instantaneous power reading:                   221 Watts\n");
+  EXPECT_EQ(ipmi.rows(), 2U) << to_csv(ipmi);
+  EXPECT_EQ(at(ipmi, "system_power_w", 1), 221);
+  EXPECT_TRUE(ipmi.gpus.empty());
+}
+
+TEST(LogKinds, AColumnNamedGpuThatIsNone) {
+  const PowerLog log = good("time_s,gpu,power_w\n0,12.5,100\n1,13.5,101\n2,99.0,102\n");
+  EXPECT_EQ(log.gpus.size(), 1U);
+}
+
 }  // namespace
 }  // namespace ergon::meter

@@ -113,6 +113,14 @@ class KeyValue final : public Reader {
       // Names of one to three words: sentences have other sense.
       if (std::ranges::count(name, ' ') > 2 || name.size() > 40) return false;
       Field field = field_of(name);
+      // ipmitool dcmi power reading: the node's.
+      const std::string words = lower(name);
+      if (words == "instantaneous power reading") {
+        field = canonical_field("system_power_w");
+        out.no_gpu();
+      } else if (words.find("sampl") != std::string::npos) {
+        continue;  // "Average power reading over sample period"
+      }
       if (field.role == Field::Role::kGpu) {
         gpu = value;
         continue;

@@ -33,9 +33,10 @@ class Reader {
 
 std::unique_ptr<Reader> smi_query_text_reader();  ///< nvidia-smi -q
 std::unique_ptr<Reader> smi_xml_reader();         ///< nvidia-smi -q -x
-std::unique_ptr<Reader> banner_reader();  ///< nvidia-smi's table: data only if there is no other
-std::unique_ptr<Reader> dmon_reader();    ///< nvidia-smi dmon and pmon
-std::unique_ptr<Reader> dcgmi_reader();   ///< dcgmi dmon
+std::unique_ptr<Reader> banner_reader();     ///< nvidia-smi's table: data only if there is no other
+std::unique_ptr<Reader> dmon_reader();       ///< nvidia-smi dmon and pmon
+std::unique_ptr<Reader> smi_stats_reader();  ///< nvidia-smi stats
+std::unique_ptr<Reader> dcgmi_reader();      ///< dcgmi dmon
 std::unique_ptr<Reader> tegrastats_reader();
 std::unique_ptr<Reader> json_reader();
 std::unique_ptr<Reader> powermetrics_reader();  ///< of macOS

@@ -426,6 +426,20 @@ void amd_units(std::vector<TableColumn>& columns, bool metric) {
   }
 }
 
+// jtop's logger: milliwatts, and "GPU" is its load.
+void jtop_units(std::vector<TableColumn>& columns) {
+  for (TableColumn& c : columns) {
+    const std::string key = key_of(c.header);
+    if (key == "gpu" || key == "gpu1") {
+      c.field = canonical_field("utilization");
+    } else if (key == "power_cur" || key == "power_tot") {
+      c.field = canonical_field("board_power_w", Unit{"w", 1, 1e3});
+    } else if (key.starts_with("power_") && c.field.role == Field::Role::kValue && c.field.fixed) {
+      c.field.unit = Unit{"w", 1, 1e3};
+    }
+  }
+}
+
 }  // namespace
 
 void unsaid_units(std::vector<TableColumn>& columns) {
@@ -435,6 +449,7 @@ void unsaid_units(std::vector<TableColumn>& columns) {
   const bool metric = named("socket_power");
   if (metric || (named("power_usage") && (named("gfx_clk") || named("hotspot_temperature"))))
     amd_units(columns, metric);
+  if (named("jetson_clocks") || named("nvp model") || named("nvp_model")) jtop_units(columns);
   if (!named("energy_consumed") || !named("emissions")) return;
   for (TableColumn& c : columns) {
     if (c.field.name.ends_with("energy_j") && !c.field.unit_stated) c.field.unit = Unit{"j", 3.6e6};
