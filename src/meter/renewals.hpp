@@ -19,7 +19,8 @@ std::vector<Renewal> place(const std::vector<Refresh>& refreshes, double period_
                            Nanos origin_ns);
 
 /// Whether all readings are the same value over so long and so many that the sensor should have
-/// moved: at least five over two seconds.
+/// moved: at least five over two seconds (whole watts: twenty over
+/// five, as they hide small changes).
 bool one_value(const std::vector<Nanos>& time_ns, const std::vector<double>& power);
 
 }  // namespace ergon::meter

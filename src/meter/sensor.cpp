@@ -54,7 +54,11 @@ bool surely_still(const std::vector<Nanos>& time_ns, const std::vector<double>& 
 }  // namespace
 
 bool one_value(const std::vector<Nanos>& time_ns, const std::vector<double>& power) {
-  return surely_still(time_ns, power, 5, 2'000'000'000);
+  // Whole watts may hide small changes: it takes longer to tell.
+  const auto first = std::ranges::find_if(power, [](double w) { return !is_missing(w); });
+  const bool whole = first != power.end() && *first == std::floor(*first);
+  return whole ? surely_still(time_ns, power, 20, 5'000'000'000)
+               : surely_still(time_ns, power, 5, 2'000'000'000);
 }
 
 SensorModel estimate_sensor(const Series& series) {

@@ -290,7 +290,12 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
   // A value that never moved is known to what NVML promises of its sensors at best (5 %, and a
   // watt), if the sensor works at all.
   const double still_w = std::sqrt(3.0) * std::max(1.0, 0.05 * *value_of_all);
-  const double step_w = sensor.same_throughout ? still_w : sensor.power_step_w;
+  // A few readings of one whole figure show no step: whole watts are taken for what they look like.
+  const bool same =
+      std::ranges::all_of(column, [&](double v) { return is_missing(v) || v == *value_of_all; });
+  const double shown_w =
+      same && whole_watts ? std::max(sensor.power_step_w, 1.0) : sensor.power_step_w;
+  const double step_w = sensor.same_throughout ? still_w : shown_w;
   const double steps = step_w / std::sqrt(3.0) * length_s;
   if (sensor.same_throughout) {
     out.notes.emplace_back(

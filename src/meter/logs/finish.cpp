@@ -332,7 +332,9 @@ Result<PowerLog> Builder::finish() {
       return fail(Errc::kMalformedInput,
                   "this log cannot be read: its columns have neither names nor units, so which of "
                   "them is the power cannot be told",
-                  "log with a header or with units: without noheader or without nounits");
+                  "log with a header or with units, without noheader or without nounits; tables of "
+                  "finished "
+                  "runs are for ergon study");
     }
     const std::string what =
         lines_.empty() && processes ? "it lists processes (pmon), not readings of a GPU"

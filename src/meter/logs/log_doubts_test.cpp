@@ -161,6 +161,13 @@ TEST(DoubtfulLog, OneValueInAllReadingsIsAFinding) {
   ASSERT_TRUE(energy.energy_j);
   EXPECT_LT(energy.energy_j->low, 0.951 * 61.37 * 9);
   EXPECT_FALSE(energy.trapezoid.notes.empty());
+  // Five whole watts may be a quiet board, known to a watt.
+  const auto quiet = to_series(good("time_s,power_w\n0,61\n1,61\n2,61\n3,61\n4,61\n")).front();
+  const auto rough = measure_energy(quiet, estimate_sensor(quiet), {0, quiet.time_ns.back()});
+  ASSERT_TRUE(rough.energy_j);
+  EXPECT_GT(rough.energy_j->high - rough.energy_j->low, 4);
+  EXPECT_EQ(defects(good("time_s,power_w\n0,61\n1,61\n2,61\n3,61\n4,61\n5,61\n"), "never_renewed"),
+            0U);
   // A few reads within one renewal repeat it rightly.
   EXPECT_EQ(defects(good("time_s,power_w\n0,61.37\n0.01,61.37\n0.02,61.37\n0.03,61.37\n0.04,"
                          "61.37\n0.05,61.37\n"),

@@ -24,7 +24,8 @@ struct SensorModel {
   /// The power value is the same in at least 20 readings over at least 5 s: the sensor may be
   /// stuck. A value of whole watts may as well be too coarse to show a change.
   bool never_renewed = false;
-  /// The same over at least five readings and 2 s: not enough to call it stuck, too much to trust.
+  /// The same over at least five readings and 2 s (whole watts: 20 and 5 s): not enough to call it
+  /// stuck, too much to trust.
   bool same_throughout = false;
 };
 
