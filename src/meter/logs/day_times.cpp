@@ -11,7 +11,7 @@ constexpr Nanos kClockSecond = 1'000'000'000;
 constexpr Nanos kHour = 3'600 * kClockSecond;
 constexpr Nanos kHalfDay = 12 * kHour;
 // A log of times that jump about all the time is not followed for more than 60 years.
-constexpr Nanos kMostShift = 60 * 366 * 2 * kHalfDay;
+constexpr Nanos kMostShift = Nanos{60} * 366 * 2 * kHalfDay;
 
 // The distance of two ticks: rows of several GPUs lie closer.
 Nanos tick_step(const std::vector<Nanos>& times) {

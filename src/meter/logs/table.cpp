@@ -171,6 +171,7 @@ struct TableReader::Impl {
   bool commas(const Line& line, std::size_t names, Builder& out) {
     if (separator != ',' || cells.size() <= names) return true;
     std::vector<bool> united;  // columns whose values all had units so far
+    united.reserve(columns.size());
     for (const TableColumn& c : columns) united.push_back(c.with_unit && !c.bare);
     const Commas found = join_decimal_commas(cells, names, rows > 0 && !decimal_comma, united);
     if (found == Commas::kAsIs) return true;
