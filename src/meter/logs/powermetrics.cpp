@@ -10,9 +10,9 @@ class PowerMetrics final : public Reader {
  public:
   bool begins(const Line& line) override {
     std::string_view t = trim(line.text);
-    constexpr std::string_view kHead = "*** Sampled system activity (";
-    if (!t.starts_with(kHead)) return false;
-    t.remove_prefix(kHead.size());
+    constexpr std::string_view kBlock = "*** Sampled system activity (";
+    if (!t.starts_with(kBlock)) return false;
+    t.remove_prefix(kBlock.size());
     next_ = wall_time(t.substr(0, t.find(')')));
     begun_ = line.number;
     fresh_ = true;
