@@ -119,7 +119,6 @@ class SweepFile {
   meter::RunFile file_;
   std::int64_t shift_ns_;       ///< added to times of now
   std::int64_t utc_offset_ns_;  ///< of the file's base
-  bool devices_told_ = false;
 };
 
 }  // namespace ergon::cli
