@@ -261,6 +261,7 @@ TEST(PowerLog, AnotherBoardUnderTheSameIdIsTold) {
 TEST(PowerLog, ATimeBeyondAllDatesIsNone) {
   EXPECT_FALSE(logs::number_time("9774383410.5", std::nullopt));
   EXPECT_TRUE(logs::number_time("8999999999.5", std::nullopt));
+  EXPECT_FALSE(logs::number_time("13955445544840748900", 1.0));
 }
 
 TEST(PowerLog, TimesByAStatedInterval) {

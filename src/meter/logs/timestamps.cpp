@@ -249,7 +249,7 @@ std::optional<Stamp> epoch_seconds(std::string_view text) {
   if (text.size() < 10 || text.size() > 20) return std::nullopt;
   Nanos whole = 0;
   std::size_t at = 0;
-  while (at < text.size() && text[at] >= '0' && text[at] <= '9')
+  while (at < text.size() && at <= 10 && text[at] >= '0' && text[at] <= '9')
     whole = whole * 10 + (text[at++] - '0');
   constexpr Nanos kLatest = 9'000'000'000;  // nanoseconds since 1970 fit until then
   if (at != 10 || whole > kLatest) return std::nullopt;
