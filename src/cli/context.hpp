@@ -12,6 +12,7 @@
 #include "ergon/io.hpp"
 #include "ergon/report.hpp"
 #include "parser.hpp"
+#include "values.hpp"
 
 namespace ergon::cli {
 

@@ -242,17 +242,6 @@ std::string clock_text(double hz) {
                 mhz);
   return text;
 }
-std::string percent_text(double fraction) {
-  const double percent = 100 * fraction;
-  char text[48];
-  const double size = std::abs(percent);
-  std::snprintf(text, sizeof text,
-                size >= 10                 ? "%.1f %%"
-                : size >= 0.1 || size == 0 ? "%.2f %%"
-                                           : "%.2g %%",
-                percent);
-  return text;
-}
 std::string time_text(double seconds) {
   char text[48];
   if (seconds >= 1e4)

@@ -60,9 +60,8 @@ Value coverage_value(const std::array<double, model::kKnownKinds>& known_s);
 void fill_plan_page(const PlanView& view, Answer& answer);
 std::string policy_text(const PlanView& view, const std::vector<std::string>& inputs);
 
-/// "1410 MHz", "-12.3 %", "2.41 s", "3.2 J" for sentences.
+/// "1410 MHz", "2.41 s", "3.2 J" for sentences.
 std::string clock_text(double hz);
-std::string percent_text(double fraction);
 std::string time_text(double seconds);
 std::string energy_text(double joules, int significant = 5);
 /// "1 kernel", "2 kernels", "0 copies".

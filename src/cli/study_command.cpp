@@ -96,7 +96,7 @@ Result<int> study_run(Context& context) {
   for (const auto& [reason, count] : data.skipped) context.skipped(reason, count);
   context.stage("judging");
   const study::Study result = study::analyse(data, options);
-  std::set<std::string> factors = {"gpu"};
+  std::set<std::string> factors = {"gpu", "workload"};
   for (const auto& w : result.workloads) {
     for (const auto& [name, level] : w.factors) factors.insert(name);
   }
@@ -164,17 +164,18 @@ const Command& study_command() {
               {.name = "max-slowdown",
                .kind = Kind::kPercent,
                .value = "PERCENT",
-               .help = "longest time of the best point, over the baseline's",
+               .help = "largest slowdown of the best point, against the baseline",
                .group = "Question",
                .example = "5%"},
               {.name = "by",
                .kind = Kind::kText,
                .value = "FACTORS",
-               .help = "a table by these: gpu, network, batch, algorithm, or a column of --map",
+               .help = "a table by these: gpu, network, batch, algorithm, workload, or a column of "
+                       "--map",
                .group = "Question",
                .example = "gpu,algorithm",
                .repeatable = true,
-               .suggestions = {"gpu", "network", "batch", "algorithm"}},
+               .suggestions = {"gpu", "network", "batch", "algorithm", "workload"}},
               {.name = "fit-clocks",
                .kind = Kind::kText,
                .value = "CLOCKS",

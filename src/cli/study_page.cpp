@@ -1,6 +1,7 @@
 // The HTML page of `study`: curves, bars and heat maps.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "planning.hpp"
 #include "study_parts.hpp"
@@ -15,7 +16,7 @@ std::string factor(const study::Workload& w, const char* name) {
   return at == w.factors.end() ? std::string() : at->second;
 }
 
-report::StudyWorkload page_workload(const study::Workload& w) {
+report::StudyWorkload page_workload(const study::Workload& w, const std::string& parameter) {
   report::StudyWorkload out{.name = w.name,
                             .gpu = w.gpu,
                             .network = factor(w, "network"),
@@ -42,9 +43,7 @@ report::StudyWorkload page_workload(const study::Workload& w) {
       out.energy_saved_low = w.optimum->energy_saved_ci95->low;
       out.energy_saved_high = w.optimum->energy_saved_ci95->high;
     }
-    out.edge = w.optimum->edge == study::Edge::kLow    ? "low"
-               : w.optimum->edge == study::Edge::kHigh ? "high"
-                                                       : "";
+    if (w.optimum->point != w.baseline) out.edge = study::edge_words(*w.optimum, parameter);
   }
   return out;
 }
@@ -55,29 +54,37 @@ void fill_study_page(const StudyView& view, Answer& answer) {
   const study::Study& s = view.study;
   report::Page page;
   if (s.energy_saved) {
-    std::string range = s.energy_saved->count == 1 ? std::string("one workload")
-                                                   : percent_text(s.energy_saved->min) + " to " +
-                                                         percent_text(s.energy_saved->max);
+    std::string range = percent_range(s.energy_saved->min, s.energy_saved->max);
     if (s.energy_saved->mean_ci95) {
-      range = "mean; 95 %: " + percent_text(s.energy_saved->mean_ci95->low) + " to " +
-              percent_text(s.energy_saved->mean_ci95->high);
+      range = "mean; 95 %: " +
+              percent_range(s.energy_saved->mean_ci95->low, s.energy_saved->mean_ci95->high);
+    } else if (s.energy_saved->count == 1) {
+      range = "one workload";
+      for (const auto& w : s.workloads) {
+        if (w.optimum && w.optimum->energy_saved_ci95)
+          range = "95 %: " + percent_range(w.optimum->energy_saved_ci95->low,
+                                           w.optimum->energy_saved_ci95->high);
+      }
     }
     page.figures.push_back({"energy saved", 100 * s.energy_saved->mean, "%", range, 3});
   }
   if (s.slowdown)
-    page.figures.push_back(
-        {"more time", 100 * s.slowdown->mean, "%", "mean at the best points", 3});
+    page.figures.push_back({"slowdown", 100 * s.slowdown->mean, "%", "mean at the best points", 3});
   for (std::size_t i = 0; i < s.budgets.size(); ++i) {
     if (!s.budgets[i]) continue;
     page.figures.push_back({"saved within " + percent_text(view.options.budgets[i]),
-                            100 * s.budgets[i]->mean, "%", "more time at most; mean", 3});
+                            100 * s.budgets[i]->mean, "%", "slowdown at most that; mean", 3});
   }
+  std::set<std::string_view> kinds;
+  for (const auto& f : s.findings) kinds.insert(f.kind);
   page.figures.push_back({"findings", static_cast<double>(s.findings.size()), "",
-                          "what contradicts itself in the data", 6});
+                          s.findings.empty() ? "nothing contradicts itself in the data"
+                                             : "of " + counted(kinds.size(), "kind"),
+                          6});
   report::StudyPage study{.parameter = view.data.parameter_name};
   for (const auto& w : s.workloads) {
     if (study.workloads.size() == kWorkloads) break;
-    study.workloads.push_back(page_workload(w));
+    study.workloads.push_back(page_workload(w, view.data.parameter_name));
     for (const auto& p : w.points)
       study.clocks_are_offsets = study.clocks_are_offsets || p.setting.clock_is_offset;
   }

@@ -8,9 +8,24 @@
 #include "help.hpp"
 #include "registry.hpp"
 #include "topics.hpp"
+#include "values.hpp"
 
 namespace ergon::cli {
 namespace {
+
+TEST(Percent, IsWrittenOneWay) {
+  EXPECT_EQ(percent_text(0.12345), "12.3 %");
+  EXPECT_EQ(percent_text(0.012345), "1.23 %");
+  EXPECT_EQ(percent_text(0.02), "2 %") << "as it was given";
+  EXPECT_EQ(percent_text(0.025), "2.5 %");
+  EXPECT_EQ(percent_text(-0.000195), "-0.02 %");
+  EXPECT_EQ(percent_text(-0.00001), "0 %") << "far below what is known";
+  EXPECT_EQ(percent_text(0), "0 %");
+  EXPECT_EQ(percent_text(1), "100 %");
+  EXPECT_EQ(percent_range(0.285, 0.316), "28.5 % to 31.6 %");
+  EXPECT_EQ(percent_range(0.30996, 0.31004), "30.996 % to 31.004 %");
+  EXPECT_EQ(percent_range(0.31, 0.31), "31 %");
+}
 
 TEST(Table, HasNoFaults) {
   for (const auto& fault : lint(described_commands())) ADD_FAILURE() << fault;

@@ -32,6 +32,13 @@ constexpr std::array kEnergyUnits = {
     UnitName{"MJ", 1e6},    UnitName{"Wh", 3600},   UnitName{"kWh", 3.6e6}};
 constexpr std::array kPowerUnits = {UnitName{"mW", 1, 1e3}, UnitName{"W", 1}, UnitName{"kW", 1e3}};
 
+std::string decimals_text(double value, int decimals) {
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::fixed, decimals);
+  return {text.data(), end.ptr};
+}
+
 std::span<const UnitName> units_of(Kind kind) {
   switch (kind) {
     case Kind::kPercent:
@@ -126,6 +133,30 @@ Result<double> parse_quantity(Kind kind, std::string_view text) {
     return number * times / over;
   }
   return refuse("unknown unit '" + std::string(unit) + "'", accepted);
+}
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  const int most = std::abs(percent) >= 10 ? 1 : 2;
+  for (int decimals = 0; decimals < most; ++decimals) {
+    const double scale = std::pow(10.0, decimals);
+    const double rounded = std::round(percent * scale) / scale;
+    if (std::abs(percent - rounded) <= 1e-9 * std::max(1.0, std::abs(percent)))
+      return decimals_text(rounded, decimals) + " %";
+  }
+  // What rounds to nothing is nothing, without a sign.
+  const bool none = std::abs(percent) < 0.005;
+  return (none ? "0" : decimals_text(percent, most)) + " %";
+}
+
+std::string percent_range(double low, double high) {
+  std::string from = percent_text(low);
+  std::string to = percent_text(high);
+  for (int decimals = 2; from == to && low != high && decimals < 4; ++decimals) {
+    from = decimals_text(100 * low, decimals) + " %";
+    to = decimals_text(100 * high, decimals) + " %";
+  }
+  return from == to ? from : from + " to " + to;
 }
 
 Result<std::int64_t> parse_integer(std::string_view text) {

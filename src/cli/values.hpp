@@ -39,6 +39,12 @@ Result<double> parse_quantity(Kind kind, std::string_view text);
 /// A whole number in decimal digits, optionally negative.
 Result<std::int64_t> parse_integer(std::string_view text);
 
+/// 0.1234 as "12.3 %": one decimal from ten percent on, else two, for no figure here is known to
+/// less than a hundredth of a percent; what is round is said so ("2 %", "0 %").
+std::string percent_text(double share);
+/// "28.5 % to 31.6 %", with more decimals where the ends would look alike; one where they are.
+std::string percent_range(double low, double high);
+
 /// From `begin` to `end` in nanoseconds from the start of the trace; nullopt: open.
 struct TimeRange {
   std::optional<Nanos> begin;

@@ -105,6 +105,53 @@ TEST(Terminal, FitsAndAlignsAndIsSafe) {
             std::string::npos);
 }
 
+TEST(Terminal, NamesThatDifferStayDifferent) {
+  const std::string start = "sweep_of_the_long_named_network_";
+  const std::vector<std::string> names = {start + "alpha_batch_16_of_the_same_end",
+                                          start + "beta__batch_16_of_the_same_end", "short"};
+  const auto cut = shortened_apart(names, 24, true);
+  EXPECT_NE(cut[0], cut[1]);
+  EXPECT_EQ(cut[2], "short");
+  for (const auto& text : cut) EXPECT_LE(display_width(text), 24) << text;
+  // Where nothing helps they are whole.
+  const auto narrow = shortened_apart(
+      {"abcdefghijklmnop1qrstuvwxyz", "abcdefghijklmnop2qrstuvwxyz", "abcdefghijklmno31qrstuvwxyz"},
+      4, true);
+  EXPECT_NE(narrow[0], narrow[1]);
+  EXPECT_NE(narrow[0], narrow[2]);
+  // Equal ones stay equal.
+  const auto same = shortened_apart({names[0], names[0]}, 20, true);
+  EXPECT_EQ(same[0], same[1]);
+}
+
+TEST(Terminal, TextAndHeadingsGoOnInFurtherLines) {
+  Answer answer{.command = "graph", .headline = "x"};
+  answer.tables.push_back(
+      {.title = "T",
+       .columns = {{.title = "what", .numeric = false},
+                   {.title = "a heading of many words", .unit = "x"},
+                   {.title = "evidence", .numeric = false, .whole = true, .wrap = true}},
+       .rows = {{"first", 1.5, "one two three four five six seven eight nine ten eleven twelve"}},
+       .width = 60});
+  const auto text = to_terminal(answer, {}, {.width = 0});
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\n', at);
+    EXPECT_LE(display_width(text.substr(at, end - at)), 60) << text.substr(at, end - at);
+    at = end + 1;
+  }
+  EXPECT_NE(text.find("twelve"), std::string::npos);
+  EXPECT_NE(text.find("words (x)  evidence\n"), std::string::npos) << text;
+  EXPECT_EQ(wrapped("aa bb ccccccc d", 5), (std::vector<std::string>{"aa bb", "ccccccc", "d"}));
+}
+
+TEST(Terminal, PercentsHaveAtMostTwoDecimals) {
+  const Column percent{.title = "saved", .unit = "%", .significant = 3};
+  EXPECT_EQ(cell_text(-0.0195, percent, "-"), "-0.02");
+  EXPECT_EQ(cell_text(-0.0049, percent, "-"), "0");
+  EXPECT_EQ(cell_text(12.345, percent, "-"), "12.3");
+  EXPECT_EQ(cell_text(2.345, percent, "-"), "2.35");
+}
+
 TEST(Csv, HasProgramNamesAndFullNumbers) {
   const auto text = to_csv(sample(), envelope());
   EXPECT_TRUE(text.starts_with("name,time_ms,count\n")) << text;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kGutter = 2;
 constexpr int kNarrowest = 12;
+constexpr int kNarrowestWrap = 24;
+constexpr char kJoin = '\x01';
 constexpr int kWidestInFile = 72;
 
 class Terminal {
@@ -26,26 +28,24 @@ class Terminal {
       }
       cells.push_back(std::move(line));
     }
-    std::vector<int> widths;
-    for (std::size_t c = 0; c < columns; ++c) {
-      int width = display_width(heading(table.columns[c]));
-      for (const auto& line : cells)
-        width = std::max(width, c < line.size() ? display_width(line[c]) : 0);
-      widths.push_back(width);
-    }
-    fit(widths, table.columns);
-
-    out += "\n";
-    if (!table.title.empty()) out += bold(table.title) + "\n";
     std::vector<std::string> head;
     head.reserve(columns);
     for (const auto& column : table.columns) head.push_back(heading(column));
-    out += dim(line_of(head, widths, table.columns)) + "\n";
+    auto widths = fit(head, cells, table);
+
+    out += "\n";
+    if (!table.title.empty()) out += bold(table.title) + "\n";
+    for (const auto& line : lines_of(head, widths, table.columns, true)) out += dim(line) + "\n";
     out += dim(rule_of(widths)) + "\n";
-    for (const auto& line : cells) out += line_of(line, widths, table.columns) + "\n";
+    for (const auto& row : cells) {
+      for (const auto& line : lines_of(row, widths, table.columns, false)) out += line + "\n";
+    }
     if (table.rows.empty()) out += "(none)\n";
     const auto note = note_text(table);
-    if (!note.empty()) out += dim(visible(note)) + "\n";
+    const int room = style_.width > 0 ? style_.width : table.width;
+    if (note.empty()) return;
+    for (const auto& line : room > 0 ? wrapped(visible(note), room) : std::vector{visible(note)})
+      out += dim(line) + "\n";
   }
 
   [[nodiscard]] std::string bold(const std::string& text) const { return coded("1", text); }
@@ -58,45 +58,126 @@ class Terminal {
     return style_.color ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text;
   }
 
-  // Takes width from the widest columns of text until the table fits.
-  void fit(std::vector<int>& widths, const std::vector<Column>& columns) const {
-    if (widths.empty()) return;
-    if (style_.width <= 0) {
+  // Widths of the columns. Where they are too wide for the terminal: headings go on in a second
+  // line, then text that wraps does, then the widest columns of text lose the middle of their
+  // cells, as far as these remain different.
+  std::vector<int> fit(const std::vector<std::string>& head,
+                       std::vector<std::vector<std::string>>& cells, const Table& table) const {
+    const auto& columns = table.columns;
+    std::vector<int> widths;
+    std::vector<int> least;
+    std::vector<int> with_unit;  // the same with the unit of a heading beside its last word
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      int inside = 0;
+      for (const auto& line : cells)
+        inside = std::max(inside, c < line.size() ? display_width(line[c]) : 0);
+      widths.push_back(std::max(inside, display_width(head[c])));
+      const int word = longest_word(head[c]);
+      const bool text = !columns[c].numeric && (!columns[c].whole || columns[c].wrap);
+      if (text) inside = std::min(inside, columns[c].wrap ? kNarrowestWrap : kNarrowest);
+      least.push_back(std::min(widths[c], std::max(inside, word)));
+      with_unit.push_back(
+          std::min(widths[c], std::max(inside, longest_word(joined_unit(head[c])))));
+    }
+    const int limit = style_.width > 0 ? style_.width : table.width;
+    if (limit <= 0) {
       // No terminal: whole lines, but a mangled kernel name must not make one of 900 columns.
       for (std::size_t c = 0; c < widths.size(); ++c) {
-        if (!columns[c].numeric && !columns[c].whole)
+        if (!columns[c].numeric && !columns[c].whole && !columns[c].wrap)
           widths[c] = std::min(widths[c], kWidestInFile);
       }
-      return;
+    } else {
+      int total = kGutter * (static_cast<int>(widths.size()) - 1);
+      for (const int width : widths) total += width;
+      const auto narrow = [&](auto which, const std::vector<int>& down_to) {
+        while (total > limit) {
+          std::size_t widest = columns.size();
+          for (std::size_t c = 0; c < columns.size(); ++c) {
+            if (widths[c] > down_to[c] && which(c) &&
+                (widest == columns.size() || widths[c] > widths[widest]))
+              widest = c;
+          }
+          if (widest == columns.size()) return;
+          --widths[widest];
+          --total;
+        }
+      };
+      const auto fixed = [&](std::size_t c) {
+        return columns[c].numeric || (columns[c].whole && !columns[c].wrap);
+      };
+      narrow(fixed, with_unit);
+      narrow([&](std::size_t c) { return columns[c].wrap; }, least);
+      narrow([&](std::size_t c) { return !fixed(c); }, least);
+      narrow(fixed, least);
     }
-    int total = kGutter * (static_cast<int>(widths.size()) - 1);
-    for (const int width : widths) total += width;
-    while (total > style_.width) {
-      std::size_t widest = columns.size();
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        const bool can_shrink = !columns[c].numeric && !columns[c].whole && widths[c] > kNarrowest;
-        if (can_shrink && (widest == columns.size() || widths[c] > widths[widest])) widest = c;
-      }
-      if (widest == columns.size()) return;
-      --widths[widest];
-      --total;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (!columns[c].numeric && !columns[c].whole && !columns[c].wrap)
+        shorten(cells, c, widths[c]);
+    }
+    return widths;
+  }
+
+  static int longest_word(const std::string& text) {
+    int longest = 0;
+    for (const auto& word : wrapped(text, 1)) longest = std::max(longest, display_width(word));
+    return longest;
+  }
+  // "time at baseline (x)" with its unit as part of the last word: nothing visible is below ' '.
+  static std::string joined_unit(std::string heading) {
+    const auto at = heading.rfind(" (");
+    if (at != std::string::npos) heading[at] = kJoin;
+    return heading;
+  }
+  static std::vector<std::string> wrapped_heading(const std::string& heading, int width) {
+    const std::string joined = joined_unit(heading);
+    if (longest_word(joined) > width) return wrapped(heading, width);
+    auto lines = wrapped(joined, width);
+    for (auto& line : lines) std::ranges::replace(line, kJoin, ' ');
+    return lines;
+  }
+
+  // The cells of a column in `width`; wider where two that differ would look alike.
+  void shorten(std::vector<std::vector<std::string>>& cells, std::size_t column, int& width) const {
+    std::vector<std::string> texts;
+    texts.reserve(cells.size());
+    for (const auto& line : cells) texts.push_back(column < line.size() ? line[column] : "");
+    texts = shortened_apart(texts, width, style_.unicode);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      width = std::max(width, display_width(texts[i]));
+      if (column < cells[i].size()) cells[i][column] = std::move(texts[i]);
     }
   }
 
-  [[nodiscard]] std::string line_of(const std::vector<std::string>& cells,
-                                    const std::vector<int>& widths,
-                                    const std::vector<Column>& columns) const {
-    std::string line;
+  [[nodiscard]] static std::vector<std::string> lines_of(const std::vector<std::string>& cells,
+                                                         const std::vector<int>& widths,
+                                                         const std::vector<Column>& columns,
+                                                         bool head) {
+    std::vector<std::vector<std::string>> parts;
+    std::size_t height = 1;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (c > 0) line.append(kGutter, ' ');
-      const auto text = shortened(cells[c], widths[c], style_.unicode);
-      const auto pad = static_cast<std::size_t>(std::max(0, widths[c] - display_width(text)));
-      if (columns[c].numeric) line.append(pad, ' ');
-      line += text;
-      if (!columns[c].numeric && c + 1 < cells.size()) line.append(pad, ' ');
+      parts.push_back(head              ? wrapped_heading(cells[c], widths[c])
+                      : columns[c].wrap ? wrapped(cells[c], widths[c])
+                                        : std::vector{cells[c]});
+      height = std::max(height, parts.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
+    std::vector<std::string> lines;
+    for (std::size_t l = 0; l < height; ++l) {
+      std::string line;
+      for (std::size_t c = 0; c < cells.size(); ++c) {
+        if (c > 0) line.append(kGutter, ' ');
+        // Headings stand on the rule, what wraps begins beside its row.
+        const std::size_t skipped = head ? height - parts[c].size() : 0;
+        const bool there = l >= skipped && l - skipped < parts[c].size();
+        const std::string text = there ? parts[c][l - skipped] : std::string();
+        const auto pad = static_cast<std::size_t>(std::max(0, widths[c] - display_width(text)));
+        if (columns[c].numeric) line.append(pad, ' ');
+        line += text;
+        if (!columns[c].numeric && c + 1 < cells.size()) line.append(pad, ' ');
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines.push_back(std::move(line));
+    }
+    return lines;
   }
 
   [[nodiscard]] std::string rule_of(const std::vector<int>& widths) const {

@@ -5,12 +5,17 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "ergon/io.hpp"
 
 namespace ergon::report {
 namespace {
+
+constexpr int kMostDecimals = 20;
 
 struct Character {
   char32_t code = 0;
@@ -58,8 +63,10 @@ std::string escape_of(char32_t c) {
 
 }  // namespace
 
-std::string number_text(double value, int significant) {
-  if (value == 0) return "0";
+std::string number_text(double value, int significant, int most_decimals) {
+  if (value == 0 ||
+      (most_decimals < kMostDecimals && std::fabs(value) < 0.5 * std::pow(10.0, -most_decimals)))
+    return "0";
   std::array<char, 64> text{};
   const double size = std::fabs(value);
   const bool exponent = size < 1e-6 || size >= 1e15;
@@ -75,7 +82,7 @@ std::string number_text(double value, int significant) {
     return std::string(text.data(), end.ptr);
   };
   const int magnitude = static_cast<int>(std::floor(std::log10(size)));
-  const int decimals = std::clamp(significant - 1 - magnitude, 0, 20);
+  const int decimals = std::clamp(significant - 1 - magnitude, 0, most_decimals);
   auto shown = rounded_to(decimals);
   if (decimals > 0 &&
       std::fabs(std::strtod(shown.c_str(), nullptr)) >= std::pow(10.0, magnitude + 1)) {
@@ -89,7 +96,9 @@ std::string cell_text(const Value& value, const Column& column, std::string_view
   if (const auto* b = value.as_bool()) return *b ? "yes" : "no";
   if (const auto* i = value.as_int()) return std::to_string(*i);
   if (const auto* d = value.as_double()) {
-    return std::isfinite(*d) ? number_text(*d, column.significant) : std::string(unknown);
+    // No figure here is known to less than a hundredth of a percent.
+    const int decimals = column.unit == "%" || column.unit == "points" ? 2 : kMostDecimals;
+    return std::isfinite(*d) ? number_text(*d, column.significant, decimals) : std::string(unknown);
   }
   if (const auto* s = value.as_string()) return visible(*s);
   return visible(io::to_json(value, 0));
@@ -200,6 +209,108 @@ std::string shortened(std::string_view text, int width, bool unicode) {
   const std::size_t tail_start = tail < starts.size() ? starts[tail] : text.size();
   return std::string(text.substr(0, head_end)) + std::string(mark) +
          std::string(text.substr(tail_start));
+}
+
+namespace {
+
+std::vector<std::string_view> characters_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t bytes = first_character(text).bytes;
+    out.push_back(text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+std::string joined(std::span<const std::string_view> parts) {
+  std::string out;
+  for (const auto part : parts) out += part;
+  return out;
+}
+
+// Texts of a group without the middle of what they all begin with, and shortened as a whole where
+// that leaves too much.
+std::vector<std::string> without_common_start(const std::vector<std::string>& group, int width,
+                                              bool unicode) {
+  std::vector<std::vector<std::string_view>> texts;
+  texts.reserve(group.size());
+  for (const auto& text : group) texts.push_back(characters_of(text));
+  std::size_t common = texts.front().size();
+  for (const auto& text : texts) {
+    std::size_t same = 0;
+    while (same < std::min(common, text.size()) && text[same] == texts.front()[same]) ++same;
+    common = same;
+  }
+  const std::string mark = unicode ? "\u2026" : "...";
+  std::vector<std::string> out;
+  for (const auto& text : texts) {
+    const std::span<const std::string_view> all(text);
+    const std::string rest = joined(all.subspan(common));
+    const int room = width - display_width(rest) - display_width(mark);
+    if (room >= 0) {
+      // Both ends of what is common: names begin and go on alike.
+      const auto kept = std::min(static_cast<std::size_t>(room), common);
+      const std::size_t tail = kept / 3;
+      out.push_back(joined(all.first(kept - tail)) + mark +
+                    joined(all.subspan(common - tail, tail)) + rest);
+    } else {
+      out.push_back(mark + shortened(rest, width - display_width(mark), unicode));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, int width,
+                                         bool unicode) {
+  std::vector<std::string> out;
+  out.reserve(texts.size());
+  for (const auto& text : texts) out.push_back(shortened(text, width, unicode));
+  // Groups of texts that look alike now, and their members.
+  const auto alike = [&] {
+    std::map<std::string, std::set<std::string>> groups;
+    for (std::size_t i = 0; i < texts.size(); ++i) groups[out[i]].insert(texts[i]);
+    std::erase_if(groups, [](const auto& g) { return g.second.size() < 2; });
+    return groups;
+  };
+  for (const auto& [shown, members] : alike()) {
+    const std::vector<std::string> group(members.begin(), members.end());
+    const auto apart = without_common_start(group, width, unicode);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto at = std::ranges::find(group, texts[i]);
+      if (at != group.end()) out[i] = apart[static_cast<std::size_t>(at - group.begin())];
+    }
+  }
+  for (const auto& [shown, members] : alike()) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (members.contains(texts[i])) out[i] = texts[i];
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> wrapped(std::string_view text, int width) {
+  std::vector<std::string> lines(1);
+  int used = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const int wide = display_width(word);
+    if (used > 0 && used + 1 + wide > width) {
+      lines.emplace_back();
+      used = 0;
+    }
+    if (used > 0) {
+      lines.back() += ' ';
+      ++used;
+    }
+    lines.back() += word;
+    used += wide;
+  }
+  return lines;
 }
 
 std::string html_text(std::string_view text) {

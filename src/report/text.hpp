@@ -3,13 +3,15 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ergon/base.hpp"
 
 namespace ergon::report {
 
-/// A double with `significant` digits, never in exponent form between 1e-6 and 1e15; "0" for zero.
-std::string number_text(double value, int significant);
+/// A double with `significant` digits and at most so many decimals, never in exponent form between
+/// 1e-6 and 1e15; "0" for zero, and for what rounds to it.
+std::string number_text(double value, int significant, int most_decimals = 20);
 /// One cell; `unknown` stands for null.
 std::string cell_text(const Value& value, const Column& column, std::string_view unknown);
 /// A cell for programs: a number in the shortest form that gives its 15 digits back (2018.54, not
@@ -32,6 +34,12 @@ std::string heading(const Column& column);
 int display_width(std::string_view text);
 /// At most `width` columns: the middle goes, both ends stay.
 std::string shortened(std::string_view text, int width, bool unicode);
+/// Each in at most `width` columns, but texts that differ stay different: of those that would look
+/// alike what they have in common goes; where even this does not tell them apart they are whole.
+std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, int width,
+                                         bool unicode);
+/// Lines of at most `width` columns, broken at spaces; a longer word is a line of its own.
+std::vector<std::string> wrapped(std::string_view text, int width);
 
 /// "&lt;" and so on.
 std::string html_text(std::string_view text);

@@ -39,15 +39,6 @@ Range range_of(const meter::Series& series, const std::vector<double>& column,
   return range;
 }
 
-// Of Student's t, two-sided 95 %, by degrees of freedom.
-double student95(std::size_t freedom) {
-  constexpr std::array<double, 30> kTable = {
-      12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-      2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  return freedom == 0 ? 0 : freedom <= kTable.size() ? kTable[freedom - 1] : 1.96;
-}
-
 struct Published {
   std::string_view architecture;
   std::string_view name;  ///< part of the board's name; empty: any

@@ -3,6 +3,7 @@
 
 #include "judging.hpp"
 #include "reading.hpp"
+#include "uncertainty.hpp"
 
 namespace ergon::study {
 namespace {
@@ -53,7 +54,7 @@ Interval quantiles95(std::vector<double> values) {
     const double share = place - static_cast<double>(below);
     return values[below] * (1 - share) + values[above] * share;
   };
-  return {at(0.025), at(0.975)};
+  return {at(0.025), at(0.975), {}};
 }
 
 double geometric_mean(std::span<const double> values) {
@@ -94,6 +95,16 @@ std::string setting_words(const Setting& s) {
   return out.empty() ? "its one setting" : out;
 }
 
+std::string edge_words(const Best& best, const std::string& parameter) {
+  if (best.edge == Edge::kNone) return "";
+  const bool low = best.edge == Edge::kLow;
+  if (best.edge_of == "parameter")
+    return (low ? "smallest " : "largest ") + (parameter.empty() ? "setting" : parameter);
+  std::string axis = best.edge_of;
+  std::ranges::replace(axis, '_', ' ');
+  return (low ? "lowest " : "highest ") + axis;
+}
+
 std::string subject_of(const Workload& w) {
   return w.gpu.empty() ? w.name : w.name + " on " + w.gpu;
 }
@@ -107,8 +118,9 @@ Study analyse(const Dataset& data, const Options& options) {
   std::vector<double> gain;
   std::vector<double> breaks;
   std::vector<std::vector<double>> within(options.budgets.size());
+  const auto spreads = repeat_spreads(data, study.workloads);
   for (Workload& w : study.workloads) {
-    find_optima(data, options, w);
+    find_optima(data, options, spreads.at(w.gpu), w);
     if (w.baseline) fit_response(w);
     if (w.response && w.response->break_hz) breaks.push_back(*w.response->break_hz);
     if (!w.optimum) continue;
@@ -131,7 +143,8 @@ Study analyse(const Dataset& data, const Options& options) {
       for (std::size_t k = 0; k < values.size(); ++k) sum += values[random.below(values.size())];
       means.push_back(sum / static_cast<double>(values.size()));
     }
-    out->mean_ci95 = quantiles95(std::move(means));
+    out->mean_ci95 = bootstrap95(out->mean, std::move(means), values.size());
+    out->mean_ci95->from = kFromWorkloads;
     return out;
   };
   study.energy_saved = with_interval(std::move(saved));
@@ -142,7 +155,7 @@ Study analyse(const Dataset& data, const Options& options) {
     study.break_workloads = breaks.size();
     study.break_hz = median_of(std::move(breaks));
   }
-  study.factors = factor_tables(study, options);
+  study.factors = factor_tables(data, study, options);
   study.prediction = predict_clocks(study.workloads, options);
   find_anomalies(data, options, study);
   return study;

@@ -167,7 +167,16 @@ Maybe number_of(std::string_view cell, std::string* unit) {
   if (is_missing(cell)) return {};
   const std::size_t end = number_prefix(cell);
   if (end == 0) return {};
-  const std::string_view rest = trimmed(cell.substr(end));
+  std::string_view rest = trimmed(cell.substr(end));
+  // "400 +- 4": what follows says how sure it is.
+  for (const std::string_view mark : {"\xc2\xb1", "+-", "+/-"}) {
+    if (!rest.starts_with(mark)) continue;
+    const std::string_view spread = trimmed(rest.substr(mark.size()));
+    const std::size_t digits = number_prefix(spread);
+    if (digits == 0) return {};
+    rest = trimmed(spread.substr(digits));
+    break;
+  }
   const bool plain_unit = rest.size() <= 6 && std::ranges::all_of(rest, [](char c) {
                             return is_letter(c) || c == '%' || c == '/';
                           });

@@ -174,7 +174,8 @@ bool is_clock(const Words& words) {
   if (has(words, {"clock", "clk", "clocks", "freq", "frequency", "mhz", "ghz", "pclk", "mclk",
                   "sclk", "corefreq", "memfreq"}))
     return true;
-  return words.size() == 2 && words[1] == "f" && has(words, {"core", "mem", "gpu", "sm"});
+  return words.size() == 2 && (words[0] == "f" || words[1] == "f") &&
+         has(words, {"core", "mem", "gpu", "sm"});
 }
 
 bool is_rate(const Words& words) {
@@ -264,8 +265,42 @@ Sense sense_of(std::string_view name) {
 
 namespace {
 
+// "P (W)", "Leistung_W", "E_tot", "t_exec": a unit, or the letter that physics has for it.
+Sense symbol_sense(const Words& words) {
+  if (words.size() < 2 || words.size() > 4) return {};
+  const Words rest(words.begin() + 1, words.end());
+  const bool of_run = has(rest, {"exec", "run", "kernel", "avg", "average", "mean", "tot", "total",
+                                 "gpu", "board", "iter", "iteration", "step", "inference"});
+  Sense s;
+  for (const Dim dim : {Dim::kEnergy, Dim::kPower}) {
+    const bool letter = words.front() == (dim == Dim::kEnergy ? "e" : "p") && of_run;
+    s.unit = last_unit(words, dim);
+    if (s.unit.dim != dim && !letter) continue;
+    s.role = dim == Dim::kEnergy ? Role::kEnergy : Role::kPower;
+    s.score = 2 + manner(words);
+    s.per = after_per(words);
+    return s;
+  }
+  if (words.front() != "t" || !of_run) return {};
+  s.role = Role::kTime;
+  s.score = 2 + manner(words);
+  s.per = after_per(words);
+  return s;
+}
+
 Sense sense_of_words(const Words& words) {
-  if (words.empty() || spread(words)) return {};
+  if (words.empty()) return {};
+  // The ends of an interval count where both stand beside the energy.
+  if (has(words, {"energy"}) && last_unit(words, Dim::kPower).dim == Dim::kNone) {
+    const bool low = has(words, {"low", "lower"});
+    if (low != has(words, {"high", "upper"}) && !has(words, {"clock", "freq", "load", "power"})) {
+      Sense s = plain(low ? Role::kEnergyLow : Role::kEnergyHigh);
+      s.unit = last_unit(words, Dim::kEnergy);
+      s.score -= 0.01 * static_cast<double>(words.size());
+      return s;
+    }
+  }
+  if (spread(words)) return {};
   if (has(words, {"valid", "ok", "held", "success", "good"}) &&
       !has(words, {"reason", "why", "points"}))
     return plain(Role::kGood);
@@ -339,7 +374,8 @@ Sense sense_of_words(const Words& words) {
   }
   if (has(words, {"run", "repeat", "rep", "trial", "repetition", "attempt"}) && words.size() <= 2)
     return plain(Role::kRun);
-  return name_sense(words);
+  if (const Sense s = name_sense(words); s.role != Role::kNone) return s;
+  return symbol_sense(words);
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ enum class Role : std::uint8_t {
   kTime,
   kPower,
   kEnergy,
+  kEnergyLow,  ///< ends of the 95 % interval of the energy
+  kEnergyHigh,
   kRate,
   kCheck,  ///< work per energy, as stated
   kTemperature,

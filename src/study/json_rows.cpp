@@ -20,8 +20,14 @@ void flatten(const Value& value, const std::string& prefix, Cells& out, int dept
     out.emplace_back(prefix, *text);
   } else if (const auto* flag = value.as_bool()) {
     out.emplace_back(prefix, *flag ? "true" : "false");
+  } else if (value.is_null() && depth > 0) {
+    out.emplace_back(prefix, "");  // asked for and not known, or not asked for
   } else if (value.as_int() != nullptr || value.as_double() != nullptr) {
     out.emplace_back(prefix, io::to_json(value, 0));
+  } else if (const auto* ends = value.as_array();
+             ends != nullptr && ends->size() == 2 && prefix.ends_with("_ci95")) {
+    flatten(ends->front(), prefix + "_low", out, depth + 1);
+    flatten(ends->back(), prefix + "_high", out, depth + 1);
   }
 }
 

@@ -23,7 +23,9 @@ bool is_outlier(const Point& point);
 /// Samples as workloads with points, ascending; each point with what speaks against it.
 std::vector<Workload> make_points(const Dataset& data, const Options& options);
 /// Baseline, optima, budgets, intervals, Pareto front of one workload.
-void find_optima(const Dataset& data, const Options& options, Workload& workload);
+struct RepeatSpread;
+void find_optima(const Dataset& data, const Options& options, const RepeatSpread& shared,
+                 Workload& workload);
 /// The point that is the baseline; nullopt where it is not in the grid.
 std::optional<std::size_t> find_baseline(const Workload& workload, const Options& options);
 
@@ -33,7 +35,8 @@ void fit_response(Workload& workload);
 std::optional<ClockPrediction> predict_clocks(std::span<const Workload> workloads,
                                               const Options& options);
 
-std::vector<FactorTable> factor_tables(const Study& study, const Options& options);
+std::vector<FactorTable> factor_tables(const Dataset& data, const Study& study,
+                                       const Options& options);
 
 /// What is wrong with the data, the points and the optima.
 void find_anomalies(const Dataset& data, const Options& options, Study& study);

@@ -1,9 +1,9 @@
 // The baseline and what is better than it.
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 
-#include "judging.hpp"
+#include "uncertainty.hpp"
 
 namespace ergon::study {
 namespace {
@@ -54,33 +54,27 @@ void set_edge(const Workload& w, Best& best) {
   }
 }
 
-std::optional<Interval> saved_interval(const Dataset& data, const Options& options,
-                                       const Workload& w, std::size_t point) {
-  const auto energies = [&](std::size_t p) {
-    std::vector<double> out;
-    for (const auto i : w.points[p].used) {
-      if (data.samples[i].energy) out.push_back(*data.samples[i].energy);
-    }
-    return out;
-  };
-  const auto mine = energies(point);
-  const auto base = energies(*w.baseline);
-  if (point == *w.baseline || mine.size() < 2 || base.size() < 2) return {};
-  SplitMix random(options.seed ^ hash_of(w.name + '\x1f' + w.gpu));
-  const auto resampled = [&](const std::vector<double>& from) {
-    double sum = 0;
-    for (std::size_t i = 0; i < from.size(); ++i) sum += from[random.below(from.size())];
-    return sum / static_cast<double>(from.size());
-  };
-  std::vector<double> saved;
-  saved.reserve(options.resamples);
-  for (std::size_t i = 0; i < options.resamples; ++i)
-    saved.push_back(1 - resampled(mine) / resampled(base));
-  return quantiles95(std::move(saved));
-}
+// The intervals of points that were asked for: several optima are one point.
+class Savings {
+ public:
+  Savings(const Dataset& data, const Options& options, const RepeatSpread& shared,
+          const Workload& w)
+      : options_(options), w_(w), errors_(data, w, shared) {}
+  std::optional<Interval> interval(std::size_t point) {
+    const auto [at, fresh] = known_.try_emplace(point);
+    if (fresh) at->second = saved_interval(options_, w_, errors_, point);
+    return at->second;
+  }
+  [[nodiscard]] const EnergyErrors& errors() const { return errors_; }
 
-std::optional<Best> best_of(const Dataset& data, const Options& options, const Workload& w,
-                            Metric metric, Maybe budget) {
+ private:
+  const Options& options_;
+  const Workload& w_;
+  EnergyErrors errors_;
+  std::map<std::size_t, std::optional<Interval>> known_;
+};
+
+std::optional<Best> best_of(const Workload& w, Metric metric, Maybe budget, Savings& savings) {
   const Point& base = w.points[*w.baseline];
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < w.points.size(); ++i) {
@@ -94,7 +88,7 @@ std::optional<Best> best_of(const Dataset& data, const Options& options, const W
   Best out{.point = *best,
            .energy_saved = 1 - *w.points[*best].energy / *base.energy,
            .slowdown = slowdown(w.points[*best], base),
-           .energy_saved_ci95 = saved_interval(data, options, w, *best),
+           .energy_saved_ci95 = savings.interval(*best),
            .edge_of = {}};
   set_edge(w, out);
   return out;
@@ -113,33 +107,76 @@ std::vector<std::size_t> line_through(const Workload& w, std::size_t point, cons
   return line;
 }
 
-std::optional<Interpolated> interpolate(const Workload& w, const Best& best, Metric metric) {
+// Through three points, ascending in x; Newton's form.
+struct Parabola {
+  std::array<double, 3> x;
+  double at_first = 0;
+  double slope = 0;
+  double bend = 0;
+  Parabola(const std::array<double, 3>& xs, const std::array<double, 3>& ys)
+      : x(xs), at_first(ys[0]), slope((ys[1] - ys[0]) / (xs[1] - xs[0])) {
+    bend = ((ys[2] - ys[1]) / (xs[2] - xs[1]) - slope) / (xs[2] - xs[0]);
+  }
+  [[nodiscard]] double at(double v) const {
+    return at_first + slope * (v - x[0]) + bend * (v - x[0]) * (v - x[1]);
+  }
+  // Where it is least between its ends.
+  [[nodiscard]] double least() const {
+    if (!(bend > 0)) return at(x[2]) < at(x[0]) ? x[2] : x[0];
+    return std::clamp((x[0] + x[1]) / 2 - slope / (2 * bend), x[0], x[2]);
+  }
+};
+
+// The same parabola through energies as they may have been.
+void add_intervals(const Options& options, const Workload& w, const EnergyErrors& errors,
+                   const std::array<std::size_t, 3>& bracket, const std::array<double, 3>& x,
+                   const std::array<double, 3>& weight, Interpolated& out) {
+  std::vector<std::size_t> points(bracket.begin(), bracket.end());
+  const auto same_point = std::ranges::find(bracket, *w.baseline);
+  const auto base = static_cast<std::size_t>(same_point - bracket.begin());
+  if (same_point == bracket.end()) points.push_back(*w.baseline);
+  if (!errors.known(points)) return;
+  std::vector<double> values;
+  std::vector<double> saved;
+  for (const auto& e : errors.draws(options, points)) {
+    values.push_back(Parabola(x, {e[0] * weight[0], e[1] * weight[1], e[2] * weight[2]}).least());
+    saved.push_back(1 - Parabola(x, {e[0], e[1], e[2]}).at(values.back()) / e[base]);
+  }
+  out.value_ci95 = quantiles95(std::move(values));
+  out.energy_saved_ci95 = quantiles95(std::move(saved));
+  out.value_ci95->from = out.energy_saved_ci95->from = errors.from(points);
+}
+
+std::optional<Interpolated> interpolate(const Options& options, const Workload& w, const Best& best,
+                                        const EnergyErrors& errors) {
   for (const Axis& axis : kAxes) {
     if (!(w.points[best.point].setting.*axis.field)) continue;
     const auto line = line_through(w, best.point, axis);
     const auto at = std::ranges::find(line, best.point);
     if (line.size() < 3 || at == line.begin() || at + 1 == line.end()) continue;
-    const auto x = [&](std::size_t i) { return *(w.points[i].setting.*axis.field); };
-    const auto y = [&](std::size_t i) { return cost(w.points[i], metric); };
-    const std::size_t a = *(at - 1);
-    const std::size_t b = *at;
-    const std::size_t c = *(at + 1);
-    // The parabola through three points, in Newton's form.
-    const double first = (y(b) - y(a)) / (x(b) - x(a));
-    const double second = ((y(c) - y(b)) / (x(c) - x(b)) - first) / (x(c) - x(a));
-    if (!(second > 0)) return {};
-    const double value = std::clamp((x(a) + x(b)) / 2 - first / (2 * second), x(a), x(c));
-    const auto energy_at = [&](double v) {
-      const auto e = [&](std::size_t i) { return *w.points[i].energy; };
-      const double slope = (e(b) - e(a)) / (x(b) - x(a));
-      const double bend = ((e(c) - e(b)) / (x(c) - x(b)) - slope) / (x(c) - x(a));
-      return e(a) + slope * (v - x(a)) + bend * (v - x(a)) * (v - x(b));
-    };
-    return Interpolated{.value = value,
-                        .low = x(a),
-                        .high = x(c),
-                        .energy_saved = 1 - energy_at(value) / *w.points[*w.baseline].energy,
-                        .axis = axis.name};
+    const std::array<std::size_t, 3> bracket = {*(at - 1), *at, *(at + 1)};
+    std::array<double, 3> x{};
+    std::array<double, 3> costs{};
+    std::array<double, 3> energies{};
+    std::array<double, 3> weight{};  // of energy in the cost
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Point& p = w.points[bracket.at(i)];
+      x.at(i) = *(p.setting.*axis.field);
+      costs.at(i) = cost(p, options.metric);
+      energies.at(i) = *p.energy;
+      weight.at(i) = costs.at(i) / energies.at(i);
+    }
+    const Parabola parabola(x, costs);
+    if (!(parabola.bend > 0)) return {};
+    const double value = parabola.least();
+    Interpolated out{
+        .value = value,
+        .low = x[0],
+        .high = x[2],
+        .energy_saved = 1 - Parabola(x, energies).at(value) / *w.points[*w.baseline].energy,
+        .axis = axis.name};
+    add_intervals(options, w, errors, bracket, x, weight, out);
+    return out;
   }
   return {};
 }
@@ -198,7 +235,8 @@ std::optional<std::size_t> find_baseline(const Workload& w, const Options& optio
   return best;
 }
 
-void find_optima(const Dataset& data, const Options& options, Workload& w) {
+void find_optima(const Dataset& data, const Options& options, const RepeatSpread& shared,
+                 Workload& w) {
   w.pareto = pareto_front(w);
   w.budgets.assign(options.budgets.size(), std::nullopt);
   w.baseline = find_baseline(w, options);
@@ -215,13 +253,14 @@ void find_optima(const Dataset& data, const Options& options, Workload& w) {
       std::ranges::count_if(w.points, [](const Point& p) { return p.energy.has_value(); });
   if (settings < 2) w.not_believed = "there is one setting, and nothing to compare it with";
   if (!w.not_believed.empty()) return;
-  w.optimum = best_of(data, options, w, options.metric, options.max_slowdown);
-  w.energy = best_of(data, options, w, Metric::kEnergy, {});
-  w.edp = best_of(data, options, w, Metric::kEdp, {});
-  w.ed2p = best_of(data, options, w, Metric::kEd2p, {});
+  Savings savings(data, options, shared, w);
+  w.optimum = best_of(w, options.metric, options.max_slowdown, savings);
+  w.energy = best_of(w, Metric::kEnergy, {}, savings);
+  w.edp = best_of(w, Metric::kEdp, {}, savings);
+  w.ed2p = best_of(w, Metric::kEd2p, {}, savings);
   for (std::size_t i = 0; i < options.budgets.size(); ++i)
-    w.budgets[i] = best_of(data, options, w, Metric::kEnergy, options.budgets[i]);
-  if (w.optimum) w.interpolated = interpolate(w, *w.optimum, options.metric);
+    w.budgets[i] = best_of(w, Metric::kEnergy, options.budgets[i], savings);
+  if (w.optimum) w.interpolated = interpolate(options, w, *w.optimum, savings.errors());
 }
 
 }  // namespace ergon::study

@@ -126,6 +126,7 @@ void join(Dataset& data, std::span<const Source> sources) {
       if (overlap(into, from)) continue;
       fill(into.time, from.time);
       fill(into.power_w, from.power_w);
+      if (!into.energy) into.energy_error = from.energy_error;
       fill(into.energy, from.energy);
       fill(into.rate, from.rate);
       fill(into.check, from.check);

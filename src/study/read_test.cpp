@@ -92,6 +92,21 @@ TEST(Read, blocks_that_cannot_be_told_need_a_map) {
   EXPECT_EQ(data->samples.size(), 4U);
 }
 
+TEST(Read, nulls_of_json_are_columns) {
+  // No memory clock was asked for: what ran is no setting.
+  const auto data = read_text(R"([
+      {"asked": {"clock_hz": 1.1e9, "memory_clock_hz": null}, "memory_clock_hz": 1.2e9, "time_s": 2,
+       "energy_j": 400, "energy_j_ci95": [396, 404]},
+      {"asked": {"clock_hz": 0.9e9, "memory_clock_hz": null}, "memory_clock_hz": 1.2e9, "time_s": 3,
+       "energy_j": 450, "energy_j_ci95": null}])",
+                              "sweep.json");
+  ASSERT_TRUE(data);
+  ASSERT_EQ(data->samples.size(), 2U);
+  EXPECT_FALSE(data->samples[0].setting.memory_clock_hz);
+  EXPECT_NEAR(data->samples[0].energy_error.value_or(0), 0.01, 1e-12);
+  EXPECT_FALSE(data->samples[1].energy_error);
+}
+
 TEST(Read, json_objects_and_lists) {
   const auto data = read_text(
       R"({"configurations":[{"gpu_model":"H100","nickname":"net","max_num_seqs":8,"avg_power_watts":300,

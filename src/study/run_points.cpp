@@ -1,4 +1,5 @@
 // Our own run files: points of a sweep, regions of a run.
+#include <cmath>
 #include <map>
 
 #include "ergon/meter.hpp"
@@ -26,6 +27,7 @@ std::string program_of(const std::string& command_line) {
 
 struct Share {
   Maybe energy;
+  Maybe error;  ///< half of the 95 % interval; of several GPUs in squares, for they are independent
   Maybe clock;
   Maybe memory;
   Maybe temperature;
@@ -38,11 +40,15 @@ Share share_of(const meter::StoredRun& run, const std::map<std::string, std::str
   Share out;
   bool whole = true;
   double sum = 0;
+  double half = 0;
   for (const auto& e : run.energies) {
     if (!gpus.contains(e.device)) continue;
     ++out.gpus;
     whole = whole && e.energy_j.has_value();
-    if (e.energy_j) sum += e.energy_j->value;
+    if (e.energy_j) {
+      sum += e.energy_j->value;
+      half = std::hypot(half, (e.energy_j->high - e.energy_j->low) / 2);
+    }
     // The slowest GPU decides what ran.
     if (e.clock_hz) out.clock = out.clock ? std::min(*out.clock, *e.clock_hz) : *e.clock_hz;
     if (e.memory_clock_hz) out.memory = e.memory_clock_hz;
@@ -51,8 +57,17 @@ Share share_of(const meter::StoredRun& run, const std::map<std::string, std::str
           out.temperature ? std::max(*out.temperature, *e.temperature_c) : *e.temperature_c;
     out.throttled = out.throttled || e.throttled == true;
   }
-  if (whole && out.gpus > 0) out.energy = sum;
+  if (whole && out.gpus > 0) {
+    out.energy = sum;
+    out.error = half;
+  }
   return out;
+}
+
+// No interval at all is none that is known.
+Maybe relative(Maybe half, Maybe energy) {
+  if (!half || !energy || !(*half > 0) || !(*energy > 0)) return {};
+  return *half / *energy;
 }
 
 void judge(const meter::StoredPoint* point, const Share& share, Sample& s) {
@@ -128,6 +143,7 @@ Status read_run_file(const Reading& reading) {
     const Share share = share_of(run, gpus);
     s.time = run.window.length().si();
     s.energy = share.energy;
+    s.energy_error = relative(share.error, s.energy);
     if (s.energy && *s.time > 0) s.power_w = *s.energy / *s.time;
     s.achieved_hz = share.clock ? share.clock : point != nullptr ? point->clock_hz : Maybe{};
     s.memory_hz = share.memory ? share.memory : point != nullptr ? point->memory_clock_hz : Maybe{};
@@ -136,23 +152,29 @@ Status read_run_file(const Reading& reading) {
     judge(point, share, s);
     reading.data.samples.push_back(s);
     // Regions of one name in a run are one phase.
-    std::map<std::string, std::pair<double, Maybe>> phases;
+    struct Phase {
+      double time = 0;
+      Maybe energy = 0.0;
+      double half = 0;  ///< alike in the regions of a run: what the sensor does, it does to all
+    };
+    std::map<std::string, Phase> phases;
     for (const auto& region : regions) {
       if (region.run != run.id || !gpus.contains(region.device)) continue;
-      auto [phase, fresh] = phases.try_emplace(region.name, 0.0, 0.0);
-      phase->second.first += region.window.length().si() / std::max(1, share.gpus);
-      phase->second.second = phase->second.second && region.energy_j
-                                 ? Maybe(*phase->second.second + region.energy_j->value)
-                                 : Maybe{};
+      Phase& phase = phases[region.name];
+      phase.time += region.window.length().si() / std::max(1, share.gpus);
+      phase.energy =
+          phase.energy && region.energy_j ? Maybe(*phase.energy + region.energy_j->value) : Maybe{};
+      if (region.energy_j) phase.half += (region.energy_j->high - region.energy_j->low) / 2;
     }
     for (const auto& [name, phase] : phases) {
       Sample of_phase = s;
       of_phase.workload += ": " + name;
       of_phase.factors["region"] = name;
-      of_phase.time = phase.first > 0 ? Maybe(phase.first) : Maybe{};
-      of_phase.energy = phase.second;
+      of_phase.time = phase.time > 0 ? Maybe(phase.time) : Maybe{};
+      of_phase.energy = phase.energy;
+      of_phase.energy_error = relative(phase.half, phase.energy);
       of_phase.power_w =
-          of_phase.energy && of_phase.time ? Maybe(*phase.second / phase.first) : Maybe{};
+          of_phase.energy && of_phase.time ? Maybe(*phase.energy / phase.time) : Maybe{};
       reading.data.samples.push_back(std::move(of_phase));
     }
   }

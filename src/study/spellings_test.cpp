@@ -184,6 +184,22 @@ TEST(Contradiction, an_outlier_and_not_its_neighbour_is_named) {
   EXPECT_EQ(w.optimum->point, 2U);
 }
 
+// Three points at 1400, 1200 and 1000 MHz that save 15.5 % at the lowest.
+TEST(Spellings, letters_of_physics_and_units_alone) {
+  for (const char* text :
+       {"f_core,t_exec,P_avg\n1400,2,200\n1200,2.2,170\n1000,2.6,130\n",
+        "freq(GHz)\tlatency(ms)\tE (kJ)\n1.4\t2000\t0.4\n1.2\t2200\t0.374\n1.0\t2600\t0.338\n",
+        "Takt_MHz;Zeit_s;Leistung_W\n1400;2,0;200\n1200;2,2;170\n1000;2,6;130\n",
+        "clock_mhz,time_s,energy_j\n1400,2,400 \xc2\xb1 4\n1200,2.2,374 +- "
+        "4\n1000,2.6,338+/-3\n"}) {
+    const auto j = judge(text);
+    ASSERT_EQ(j.study.workloads.size(), 1U) << text;
+    ASSERT_TRUE(j.study.workloads[0].optimum) << text;
+    EXPECT_NEAR(j.study.workloads[0].optimum->energy_saved, 0.155, 1e-6) << text;
+    EXPECT_NEAR(j.study.workloads[0].optimum->slowdown, 0.3, 1e-6) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ergon::study
 // NOLINTEND(bugprone-unchecked-optional-access)

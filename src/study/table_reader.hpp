@@ -43,6 +43,8 @@ class TableReader {
   double scale_of(const ColumnInfo* c, Dim dim, bool& said) const;
   /// MW and MJ in a name: milli or mega, by what a GPU can draw.
   void settle_mega();
+  /// Half of the 95 % interval that a row gives, over its energy as the column has it.
+  [[nodiscard]] Maybe energy_error(std::size_t row) const;
 
   void look_at_columns();
 

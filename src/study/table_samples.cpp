@@ -94,6 +94,18 @@ void TableReader::settle_mega() {
   }
 }
 
+Maybe TableReader::energy_error(std::size_t row) const {
+  const ColumnInfo* low = best(Role::kEnergyLow);
+  const ColumnInfo* high = best(Role::kEnergyHigh);
+  if (energy_ == nullptr || low == nullptr || high == nullptr) return {};
+  bool said = false;
+  const Maybe e = scaled(row, energy_, scale_of(energy_, Dim::kEnergy, said), Dim::kEnergy);
+  const Maybe a = scaled(row, low, scale_of(low, Dim::kEnergy, said), Dim::kEnergy);
+  const Maybe b = scaled(row, high, scale_of(high, Dim::kEnergy, said), Dim::kEnergy);
+  if (!e || !a || !b || !(*a <= *e && *e <= *b && *a < *b) || *e <= 0) return {};
+  return (*b - *a) / 2 / *e;
+}
+
 void TableReader::clock_scale(const ColumnInfo* c, Maybe base, double& scale, bool& offset) const {
   scale = 1e6;
   offset = false;
@@ -307,6 +319,7 @@ void TableReader::make_samples() {
       s.gpus = static_cast<int>(energies.size());
     } else {
       s.energy = positive(scaled(i, energy_, energy_unit, Dim::kEnergy));
+      if (s.energy) s.energy_error = energy_error(i);
     }
     s.rate = positive(value(i, rate_));
     s.check = positive(value(i, check_));

@@ -156,6 +156,16 @@ def check_study(test, truth):
         told = level.get("baseline_energy_ratio")
         check(f"study: energy of {network} over {first} at the baseline", f"{ratio:.4f} +- 1 %", "none" if told is None else f"{told:.4f}",
               told is not None and abs(told / ratio - 1) <= 0.01)
+    for difference in (d for table in tables for d in table["differences"]):
+        more, than = difference["level"][0], difference["than"][0]
+        saved = {n: 1 - geometric_mean([1 - truth[board, n][0] for board in BOARDS]) for n in (more, than)}
+        true = saved[more] - saved[than]
+        told, here = difference["energy_saved_difference"], difference.get("energy_saved_difference_here_ci95")
+        further = difference.get("energy_saved_difference_ci95")
+        check(f"study: {more} saves more than {than} (points), with intervals", f"{100 * true:.2f} +- 1",
+              "no interval" if here is None or further is None else
+              f"{100 * told:.2f}, here {100 * here[0]:.2f} to {100 * here[1]:.2f}, further {100 * further[0]:.2f} to {100 * further[1]:.2f}",
+              here is not None and further is not None and abs(told - true) <= 0.01)
     if not test.full:
         return
     # The bootstrap over three repeats knows nothing of what the sensor does the same way each time: told as it is.

@@ -299,7 +299,9 @@ for (const scheme of ['light', 'dark']) {
     assert.ok(inked.every((count) => count > 500), `${inked} pixels`);
     assert.equal(await tab.locator('.study-bars ol > li').count(), 4);
     assert.equal(await tab.locator('.study-fill').count(), 3, 'no bar without an optimum');
-    assert.equal(await tab.locator('.study-bars em').count(), 1, 'the edge is said');
+    assert.deepEqual(await tab.locator('.study-bars em').allTextContents(), ['lowest clock'], 'the edge is said');
+    assert.match(await tab.locator('.study .legend').innerText(), /baseline[^]*best[^]*Pareto front[^]*other settings[^]*not valid/);
+    assert.match(await tab.locator('.study-figure').first().innerText(), /slowdown 20(\.0)? %/);
     assert.equal(await tab.locator('.study-heat td').count(), 8);
     assert.equal(await tab.locator('.study-heat td.unknown').count(), 1, 'what is not valid has no colour');
     await tab.screenshot({path: join(out, `study-${scheme}.png`), fullPage: true});

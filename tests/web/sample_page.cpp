@@ -251,7 +251,7 @@ Answer sample_study() {
       workload.energy_saved_low = 0.18;
       workload.energy_saved_high = 0.24;
       workload.slowdown = 0.2;
-      workload.edge = w == 1 ? "low" : "";
+      workload.edge = w == 1 ? "lowest clock" : "";
     }
     study.workloads.push_back(std::move(workload));
   }

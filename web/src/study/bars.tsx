@@ -1,8 +1,7 @@
 // Energy saved by each workload: one bar, its interval, and what it costs in time.
 import {useMemo, useState} from 'preact/hooks';
-import {figure} from '../format';
 import type {StudyData, StudyWorkload} from '../types';
-import {chosen, settingText, title} from './state';
+import {chosen, percent, settingText, title} from './state';
 
 const kShown = 30;
 
@@ -58,6 +57,10 @@ export function Bars({data}: {data: StudyData}) {
           </button>
         )}
       </div>
+      <p class="muted">
+        Bar: energy saved at the best sampled point
+        {data.workloads.some((w) => w.energy_saved_low !== null) && '; line: its 95 % interval'}
+      </p>
       <ol>
         {shown.map(({workload: w, index}) => {
           const saved = w.energy_saved;
@@ -90,14 +93,14 @@ export function Bars({data}: {data: StudyData}) {
                   )}
                 </span>
                 <span class="study-figure">
-                  {saved === null ? 'no optimum' : `${figure(100 * saved, 3)} %`}
+                  {saved === null ? 'no optimum' : percent(saved)}
                   <small>
-                    {w.slowdown === null || saved === null ? '' : ` ${w.slowdown >= 0 ? '+' : ''}${figure(100 * w.slowdown, 3)} % time`}
+                    {w.slowdown === null || saved === null ? '' : ` slowdown ${percent(w.slowdown)}`}
                   </small>
                 </span>
                 <span class="study-at">
                   {best === undefined ? '' : settingText(best, data.clocks_are_offsets)}
-                  {w.edge !== '' && <em title="the best point is the last one sampled">edge</em>}
+                  {w.edge !== '' && <em title="the best point is the last one sampled: a better one may lie beyond">{w.edge}</em>}
                 </span>
               </button>
             </li>

@@ -165,6 +165,31 @@ export function Curves({data}: {data: StudyData}) {
             </svg>
             best
           </li>
+          {both.some((l) => l.label === 'Pareto front') && (
+            <li>
+              <svg width="18" height="12" aria-hidden="true">
+                <path d="M0 6H18" stroke="var(--accent)" stroke-width="2" />
+                <circle cx="9" cy="6" r="3" fill="var(--accent)" />
+              </svg>
+              Pareto front: no setting is both faster and more frugal
+            </li>
+          )}
+          {both.some((l) => l.label === 'settings') && (
+            <li>
+              <svg width="10" height="12" aria-hidden="true">
+                <circle cx="5" cy="6" r="3" fill="var(--uniform)" />
+              </svg>
+              other settings
+            </li>
+          )}
+          {both.some((l) => l.label === 'not valid') && (
+            <li>
+              <svg width="10" height="12" aria-hidden="true">
+                <circle cx="5" cy="6" r="3" fill="none" stroke="var(--unknown)" stroke-width="1.5" />
+              </svg>
+              not valid
+            </li>
+          )}
           {data.workloads.length > 1 && <li>grey: the other workloads</li>}
         </ul>
       </div>

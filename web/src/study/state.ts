@@ -42,6 +42,12 @@ export function axisName(data: StudyData, axis: Axis): string {
   return axis === kLimit ? 'power limit (W)' : data.parameter;
 }
 
+/** As the text has it: one decimal from ten percent on, else two; nothing is known to less. */
+export function percent(share: number): string {
+  const value = 100 * share;
+  return Math.abs(value) < 0.005 ? '0 %' : `${value.toFixed(Math.abs(value) >= 10 ? 1 : 2)} %`;
+}
+
 export function axisScale(axis: Axis): number {
   return axis === kClock || axis === kMemory ? 1e6 : 1;
 }

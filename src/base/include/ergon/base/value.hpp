@@ -64,6 +64,7 @@ struct Column {
   bool numeric = true;
   int significant = 4;  ///< significant digits shown for doubles
   bool whole = false;   ///< text that is never shortened, such as a citation
+  bool wrap = false;  ///< text that goes on in further lines where it doesn't fit, such as evidence
 };
 
 /// A table of an answer: rows as long as `columns`; `note` says what was left out, `hint` which
@@ -74,6 +75,7 @@ struct Table {
   std::vector<std::vector<Value>> rows;
   std::string note = {};
   std::string hint = {};
+  int width = 0;  ///< of its lines where there is no terminal; 0: as wide as they are
 };
 
 /// What a command found, ready for every renderer of report/.

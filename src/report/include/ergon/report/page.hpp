@@ -130,7 +130,7 @@ struct StudyWorkload {
   std::optional<double> energy_saved_low = {};  ///< ends of the 95 % interval
   std::optional<double> energy_saved_high = {};
   std::optional<double> slowdown = {};
-  std::string edge = {};  ///< "low", "high" or empty
+  std::string edge = {};  ///< "lowest clock"; empty within the grid
 };
 /// Workloads over settings: curves, bars, heat maps.
 struct StudyPage {

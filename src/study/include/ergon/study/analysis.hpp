@@ -50,20 +50,31 @@ struct Point {
 
 enum class Edge : std::uint8_t { kNone, kLow, kHigh };
 
+/// Ends of a 95 % interval, and what it is from: kRepeats and so on.
 struct Interval {
   double low = 0;
   double high = 0;
+  std::string_view from = {};
 };
+constexpr std::string_view kFromRepeats = "repeats";  ///< spread of settings measured twice or more
+constexpr std::string_view kFromSensor = "sensor";    ///< the intervals that the data gives
+constexpr std::string_view kFromBoth = "repeats and sensor";
+constexpr std::string_view kFromConfigurations = "configurations";  ///< as a sample of more of them
+constexpr std::string_view kFromWorkloads = "workloads";            ///< likewise
 
 /// A chosen point against the baseline.
 struct Best {
   std::size_t point = 0;
   double energy_saved = 0;
   double slowdown = 0;
-  std::optional<Interval> energy_saved_ci95 = {};  ///< where settings were measured more than once
+  std::optional<Interval> energy_saved_ci95 = {};  ///< where repeats or the data's intervals tell
   Edge edge = Edge::kNone;                         ///< of the first of the axes that sits at an end
   std::string edge_of = {};                        ///< "clock", "memory_clock" or "power_limit"
 };
+
+/// "lowest clock", "highest power limit", "largest batch" (what the parameter is called); empty
+/// within the grid.
+std::string edge_words(const Best& best, const std::string& parameter);
 
 /// Where a parabola through the best point and its neighbours has its minimum.
 struct Interpolated {
@@ -72,6 +83,8 @@ struct Interpolated {
   double high = 0;
   double energy_saved = 0;
   std::string axis = {};
+  std::optional<Interval> value_ci95 = {};  ///< within the bracket; as Best::energy_saved_ci95
+  std::optional<Interval> energy_saved_ci95 = {};
 };
 
 /// How time answers to the clock at the baseline's memory clock and limit.
@@ -120,12 +133,44 @@ struct FactorLevel {
   Maybe baseline_energy = {};   ///< of the baseline against the first level, geometric mean
   Maybe baseline_time = {};
   std::optional<Interval> energy_ratio_ci95 = {};
+  std::optional<Interval> baseline_energy_ci95 = {};
 };
+
+/// How much one level saves more than another, over the common configurations.
+struct LevelDifference {
+  std::size_t level = 0;  ///< into FactorTable::levels
+  std::size_t than = 0;
+  double energy_saved = 0;  ///< share that `level` saves less that which `than` saves
+  std::optional<Interval> energy_saved_ci95 = {};  ///< holds 0: they cannot be told apart
+  /// Of these configurations and no others: what repeats and sensors leave open.
+  std::optional<Interval> measured_ci95 = {};
+  Maybe baseline_energy = {};  ///< of `level` over `than`
+  std::optional<Interval> baseline_energy_ci95 = {};
+  /// Each common configuration by itself, as FactorTable::configurations; their intervals are of
+  /// what was measured, never kFromConfigurations.
+  struct One {
+    double energy_saved = 0;
+    std::optional<Interval> energy_saved_ci95 = {};
+  };
+  std::vector<One> configurations = {};
+  [[nodiscard]] std::optional<bool> told_apart() const { return apart(energy_saved_ci95); }
+  [[nodiscard]] std::optional<bool> told_apart_here() const { return apart(measured_ci95); }
+  /// No figure here is known to less than a hundredth of a percent.
+  static std::optional<bool> apart(const std::optional<Interval>& i) {
+    if (!i) return {};
+    return i->low > 5e-5 || i->high < -5e-5;
+  }
+};
+
 struct FactorTable {
   std::vector<std::string> factors = {};
   std::size_t common = 0;  ///< configurations that every level has
   std::size_t total = 0;   ///< configurations that any level has
   std::vector<FactorLevel> levels = {};
+  std::vector<std::string> configurations = {};  ///< the common ones: "batch=16, gpu=A100"
+  /// Every pair of up to 12 levels, else each against the one that saves most; that which saves
+  /// more first.
+  std::vector<LevelDifference> differences = {};
 };
 
 /// Prediction from few clocks at the others.

@@ -47,9 +47,10 @@ struct Sample {
   Maybe time =
       {};  ///< in seconds, or in a unit that the data doesn't name (`Dataset::units_known`)
   Maybe power_w = {};
-  Maybe energy = {};  ///< in joules where `time` is in seconds
-  Maybe rate = {};    ///< work per time, in any unit
-  Maybe check = {};   ///< rate per watt as the data states it, in any unit
+  Maybe energy = {};        ///< in joules where `time` is in seconds
+  Maybe energy_error = {};  ///< half of the 95 % interval that the data gives, over the energy
+  Maybe rate = {};          ///< work per time, in any unit
+  Maybe check = {};         ///< rate per watt as the data states it, in any unit
   Maybe temperature_c = {};
   Maybe utilization = {};         ///< share, 0 to 1
   std::optional<bool> good = {};  ///< what the data itself says of this row
