@@ -24,14 +24,6 @@ Value parameters_value(const std::vector<std::pair<std::string, std::string>>& p
   return object;
 }
 
-std::string share_text(double share, int digits = 1) {
-  const double scale = std::pow(10, digits);
-  std::string text = std::to_string(std::round(share * 100 * scale) / scale);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text + " %";
-}
-
 // Where the least energy lies on the axis of core clocks that were measured.
 const char* sweep_edge(const SweepRow& best, const std::vector<SweepRow>& rows) {
   if (!best.setting.core) return nullptr;
@@ -155,12 +147,12 @@ std::string headline_of(const SweepAnswer& sweep, const std::vector<SweepOptimum
   const SweepOptimum& best = optima.front();
   if (best.energy_saved <= 0) {
     return text + " No setting needs less energy than the driver's own clocks; the nearest, " +
-           run::to_string(best.row->setting) + ", needs " + share_text(-best.energy_saved) +
+           run::to_string(best.row->setting) + ", needs " + percent_text(-best.energy_saved) +
            " more.";
   }
   text += " Least energy at " + run::to_string(best.row->setting) + ": " +
-          share_text(best.energy_saved) + " less than the baseline, " +
-          share_text(std::abs(best.slowdown)) + (best.slowdown < 0 ? " less time" : " more time");
+          percent_text(best.energy_saved) + " less than the baseline, " +
+          percent_text(std::abs(best.slowdown)) + (best.slowdown < 0 ? " less time" : " more time");
   if (best.edge != nullptr) text += std::string(" (at the ") + best.edge + " edge of the sweep)";
   return text + ".";
 }
@@ -297,8 +289,8 @@ Answer sweep_answer(const SweepAnswer& sweep) {
                   .set("slowdown", optimum.slowdown)
                   .set("edge", optimum.edge == nullptr ? Value() : Value(optimum.edge)));
     table.rows.push_back({sweep_parameters_text(row.setting.parameters),
-                          run::to_string(row.setting), share_text(optimum.energy_saved),
-                          share_text(optimum.slowdown),
+                          run::to_string(row.setting), percent_text(optimum.energy_saved),
+                          percent_text(optimum.slowdown),
                           optimum.edge == nullptr ? "-" : optimum.edge});
   }
   if (optima.size() > 1) answer.tables.push_back(std::move(table));
