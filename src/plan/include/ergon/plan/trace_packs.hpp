@@ -74,8 +74,8 @@ class NodeModels {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t operations() const { return models_.size(); }
   [[nodiscard]] const NodeModel& operator[](std::size_t i) const {
-    static constexpr NodeModel kNone = {};
-    return has(i) ? models_[index(i)] : kNone;
+    static constexpr NodeModel kNoModel = {};
+    return has(i) ? models_[index(i)] : kNoModel;
   }
   /// Calls `visit` with each operation, ascending.
   template <class Visit>
