@@ -130,6 +130,7 @@ def lock():
     import pynvml as n
     other = "import pynvml as n; n.nvmlInit(); n.nvmlDeviceSetGpuLockedClocks(n.nvmlDeviceGetHandleByIndex(0), 900, 907)"
     subprocess.run([sys.executable, "-c", other], check=True)
+    time.sleep(0.1)  # longer than the change takes
     n.nvmlInit()
     h = n.nvmlDeviceGetHandleByIndex(0)
     process = simload_on(n, h, FOLDER, {"phases": [{"duration_s": 1.0, "compute": 1.0, "memory": 0.1}]}, 0.4)
