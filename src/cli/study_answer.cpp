@@ -155,7 +155,7 @@ std::string axis_text(const Workload& w, double value) {
 
 std::string axis_range(const Workload& w, double low, double high) {
   std::string from = axis_text(w, low);
-  const std::string to = axis_text(w, high);
+  std::string to = axis_text(w, high);
   if (from == to) return to;
   // The unit once.
   const std::size_t unit = to.find_last_of(' ');
