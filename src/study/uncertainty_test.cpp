@@ -260,7 +260,8 @@ TEST(Differences, are_never_narrower_than_what_was_measured) {
   std::string text = network_header;
   for (const char* batch : {"16", "32", "64"})
     text += two_points("a", batch, 100, 0.70, 0.05) + two_points("b", batch, 150, 0.71, 0.05);
-  const LevelDifference& d = by_network(judge(text)).differences.at(0);
+  const auto j = judge(text);
+  const LevelDifference& d = by_network(j).differences.at(0);
   EXPECT_EQ(d.told_apart(), false);
   EXPECT_GT(width(d.energy_saved_ci95), 0.05);
 }
