@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ergon/io.hpp"
+#include "measure_store.hpp"
 #include "sweep_parts.hpp"
 
 namespace ergon::cli {
@@ -119,14 +120,7 @@ Result<SweepFile> SweepFile::resume(const std::string& path, const SweepAnswer& 
 
 Status SweepFile::add_gpus(const std::vector<gpu::Gpu*>& gpus) {
   for (gpu::Gpu* gpu : gpus) {
-    const gpu::Identity& identity = gpu->identity();
-    meter::StoredDevice device;
-    device.id = identity.id;
-    device.name = identity.name;
-    device.uuid = identity.uuid;
-    device.pci = identity.pci;
-    device.driver = identity.driver;
-    device.origin = identity.simulated ? Origin::kSimulated : Origin::kMeasured;
+    meter::StoredDevice device = stored_device(gpu->identity());
     if (const auto limits = gpu->power_limits()) device.power_limit_w = limits->current.si();
     ERGON_TRY_STATUS(file_.add_device(device));
   }

@@ -362,12 +362,22 @@ for (const [scheme, width] of [['light', 1360], ['dark', 1360], ['light', 390]])
   });
 }
 
+// A figure that is drawn anew has no box for a moment.
+async function boxOf(element) {
+  for (let tries = 0; tries < 100; tries++) {
+    const box = await element.boundingBox();
+    if (box !== null) return box;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('the element does not show');
+}
+
 await test('a point of a sweep says its setting, interval and why it does not count', async () => {
   const {tab, context, faults} = await open(sweepPage);
   await ready(tab);
   await tab.getByRole('combobox').selectOption({index: 1});
   const plot = tab.locator('.sweep-plots .u-over').first();
-  const box = await plot.boundingBox();
+  const box = await boxOf(plot);
   const tips = new Set();
   for (let x = 4; x < box.width; x += 12) {
     for (let y = 4; y < box.height; y += 16) {
