@@ -1,6 +1,7 @@
 // The points of a sweep: time against energy, and energy over the core clock, each with its 95 % interval.
 import {useMemo, useState} from 'preact/hooks';
 import {axisUnit, figure} from './format';
+import {MarkKey} from './legend';
 import {Plot} from './study/plot';
 import type {Line, Mark} from './study/plot';
 import type {SweepData, SweepPoint} from './types';
@@ -108,16 +109,12 @@ export function Sweep({data}: {data: SweepData}) {
             counts
           </li>
           <li>
-            <svg width="14" height="12" aria-hidden="true">
-              <circle cx="7" cy="6" r="4" fill="none" stroke="var(--text)" stroke-width="2" />
-            </svg>
+            <MarkKey shape="ring" />
             baseline
           </li>
           {best !== undefined && (
             <li>
-              <svg width="14" height="12" aria-hidden="true">
-                <path d="M7 0L13 6L7 12L1 6Z" fill="var(--accent)" />
-              </svg>
+              <MarkKey shape="diamond" />
               least energy{best.clock_hz === null ? '' : `, ${Math.round(best.clock_hz / 1e6)} MHz`}
             </li>
           )}

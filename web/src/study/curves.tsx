@@ -1,6 +1,7 @@
 // Energy and time over the clock (or limit, or batch) of one workload, before all others; and both against each other.
 import {useMemo} from 'preact/hooks';
 import {figure} from '../format';
+import {MarkKey} from '../legend';
 import type {StudyData, StudyPoint, StudyWorkload} from '../types';
 import {Plot} from './plot';
 import type {Line, Mark} from './plot';
@@ -154,15 +155,11 @@ export function Curves({data}: {data: StudyData}) {
               </li>
             ))}
           <li>
-            <svg width="14" height="12" aria-hidden="true">
-              <circle cx="7" cy="6" r="4" fill="none" stroke="var(--text)" stroke-width="2" />
-            </svg>
+            <MarkKey shape="ring" />
             baseline
           </li>
           <li>
-            <svg width="14" height="12" aria-hidden="true">
-              <path d="M7 0L13 6L7 12L1 6Z" fill="var(--accent)" />
-            </svg>
+            <MarkKey shape="diamond" />
             best
           </li>
           {both.some((l) => l.label === 'Pareto front') && (
