@@ -215,9 +215,11 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
     page.timeline->window = {window.begin_ns, window.end_ns};
     for (std::size_t i = 0; i < job.packs.packs.size(); ++i) {
       const plan::Pack& pack = view.problem->packs[i];
-      const auto gpu = static_cast<std::size_t>(std::stoul(view.problem->gpus[pack.gpu].id));
+      const std::string& id = view.problem->gpus[pack.gpu].id;
+      const auto gpu = std::ranges::find(page.timeline->gpus, id, &report::GpuTimeline::id);
+      ERGON_CHECK(gpu != page.timeline->gpus.end(), "a pack runs on a GPU of its trace");
       const plan::PackInfo& info = job.packs.packs[i];
-      page.timeline->gpus[gpu].packs.push_back(
+      gpu->packs.push_back(
           {pack.id, info.start_ns, info.end_ns, pack.options[out.plan.choice[i]].clock_hz});
     }
     page.kernels = kernel_rows(*job.graph, window.first, window.last);

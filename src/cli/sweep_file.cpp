@@ -114,7 +114,7 @@ Result<SweepFile> SweepFile::resume(const std::string& path, const SweepAnswer& 
     if (row.state == "done") recall_figures(row, runs);
   }
   const std::string base = fact(kOffset);
-  const std::int64_t offset = base.empty() ? utc_offset_ns : std::stoll(base);
+  const std::int64_t offset = parse_number<std::int64_t>(base).value_or(utc_offset_ns);
   return SweepFile(std::move(file), utc_offset_ns - offset, offset);
 }
 

@@ -99,14 +99,14 @@ Result<std::vector<bool>> chosen(const Selection& selection, const std::vector<I
         for (const int position : order.positions) choose(position);
       }
       for (const auto& item : selection.items) {
-        const auto at = static_cast<std::size_t>(std::stoul(item));
-        if (at >= order.positions.size()) {
+        const auto at = parse_number<std::size_t>(item);
+        if (!at || *at >= order.positions.size()) {
           return fail(Errc::kNotFound,
                       "CUDA sees " + std::to_string(order.positions.size()) +
                           " GPUs here, none with index " + item,
                       "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER decide which and in which order");
         }
-        choose(order.positions[at]);
+        choose(order.positions[*at]);
       }
       break;
     case Selection::Kind::kAll:

@@ -30,10 +30,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::optional<int> whole(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // "3b:00.0", "0000:3B:00.0" and "00000000:3b:00" name the same slot.

@@ -26,10 +26,9 @@ std::string first_line(const fs::path& path) {
 
 std::optional<double> microjoules(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  unsigned long long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return static_cast<double>(value) * 1e-6;
+  const auto value = parse_number<unsigned long long>(text);
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value) * 1e-6;
 }
 
 std::optional<double> read_joules(int file) {

@@ -86,12 +86,9 @@ Result<Values> values_of(const std::string& text, std::span<const Suffix> units,
   if (parts.size() != 3) return bad("a range is low:high:count");
   const auto low = quantity(parts[0], units);
   const auto high = quantity(parts[1], units);
-  int count = 0;
-  const auto [end, error] =
-      std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), count);
-  const bool whole = error == std::errc() && end == parts[2].data() + parts[2].size();
+  const int count = parse_number<int>(parts[2]).value_or(0);
   if (!low || !high || *low > *high) return bad("the ends of the range are wrong");
-  if (!whole || count < 1 || count > 1000) return bad("the count is 1 to 1000");
+  if (count < 1 || count > 1000) return bad("the count is 1 to 1000");
   values.range = true;
   for (int i = 0; i < count; ++i) {
     const double share = count == 1 ? 1 : static_cast<double>(i) / (count - 1);

@@ -52,14 +52,6 @@ std::string join(const T& names) {
   return text;
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Cuts the part before `separator` off `text`.
 std::string_view next_part(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
@@ -81,7 +73,7 @@ Status add_fault(std::string_view text, Config& config) {
     double since = known.since_s;
     if (!text.empty()) {
       if (text.back() != 's') return bad(whole, "a time is written as in counter-reset@3s");
-      const auto given = number<double>(text.substr(0, text.size() - 1));
+      const auto given = parse_number<double>(text.substr(0, text.size() - 1));
       if (!given || !(*given >= 0)) return bad(whole, "a time is written as in counter-reset@3s");
       if (known.physical != 0)
         return bad(whole, "this fault belongs to the machine and acts from its start");
@@ -113,17 +105,17 @@ Result<Config> parse_config(std::string_view text) {
     std::string_view value = part;
     const std::string_view key = next_part(value, '=');
     if (key == "gpus") {
-      const auto count = number<std::uint32_t>(value);
+      const auto count = parse_number<std::uint32_t>(value);
       if (!count || *count < 1 || *count > kMaxGpus) return bad(part, "gpus is 1 to 8");
       config.gpus = *count;
       config.gpus_given = true;
     } else if (key == "seed") {
-      const auto seed = number<std::uint64_t>(value);
+      const auto seed = parse_number<std::uint64_t>(value);
       if (!seed) return bad(part, "seed is a whole number");
       config.seed = *seed;
       config.seed_given = true;
     } else if (key == "gain") {
-      const auto gain = number<double>(value);
+      const auto gain = parse_number<double>(value);
       if (!gain || !(*gain > 0.5 && *gain < 2))
         return bad(part, "gain is the sensors' factor, as in gain=1.05");
       config.gain = *gain;

@@ -51,7 +51,10 @@ std::vector<double> inside(const meter::Series& s, const std::vector<double>& co
 // Seconds since 1970 of "20260419063615".
 Maybe seconds_of(const std::string& stamp) {
   if (stamp.size() != 14) return {};
-  const auto part = [&](std::size_t at, std::size_t n) { return std::stoi(stamp.substr(at, n)); };
+  if (!std::ranges::all_of(stamp, [](char c) { return c >= '0' && c <= '9'; })) return {};
+  const auto part = [&](std::size_t at, std::size_t n) {
+    return parse_number<int>(std::string_view(stamp).substr(at, n)).value_or(0);
+  };
   const int month = part(4, 2);
   const int day = part(6, 2);
   if (month < 1 || month > 12 || day < 1 || day > 31) return {};

@@ -77,9 +77,8 @@ void Builder::same_gpus() {
     const auto place = static_cast<std::uint32_t>(i);
     if (std::ranges::count(id, ':') == 2) {
       by_bus.emplace_back(lower(id), place);
-    } else if (id.size() <= 2 &&
-               std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; })) {
-      by_index.emplace_back(std::stol(id), place);
+    } else if (const auto index = parse_number<long>(id); index && *index >= 0 && id.size() <= 2) {
+      by_index.emplace_back(*index, place);
     }
   }
   if (by_bus.empty() || by_bus.size() != by_index.size() ||

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <map>
 
+#include "ergon/base/number.hpp"
+
 namespace ergon::meter::logs {
 namespace {
 
@@ -320,19 +322,21 @@ Header header_of(std::string_view header) {
 int lane_of(std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string& w = words[i];
-    const auto all_digits = [](std::string_view s) {
-      return !s.empty() && s.size() <= 3 &&
-             std::ranges::all_of(s, [](char c) { return c >= '0' && c <= '9'; });
+    const auto lane_in = [](std::string_view s) {
+      const auto number = s.size() <= 3 ? parse_number<int>(s) : std::nullopt;
+      return number && *number >= 0 ? number : std::nullopt;
     };
-    if (w.starts_with("gpu") && all_digits(std::string_view(w).substr(3))) {
-      const int lane = std::stoi(w.substr(3));
-      w = "gpu";
-      return lane;
+    if (w.starts_with("gpu")) {
+      if (const auto lane = lane_in(std::string_view(w).substr(3))) {
+        w = "gpu";
+        return *lane;
+      }
     }
-    if (w == "gpu" && i + 1 < words.size() && all_digits(words[i + 1])) {
-      const int lane = std::stoi(words[i + 1]);
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      return lane;
+    if (w == "gpu" && i + 1 < words.size()) {
+      if (const auto lane = lane_in(words[i + 1])) {
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        return *lane;
+      }
     }
   }
   return -1;

@@ -13,7 +13,9 @@ namespace {
 using graph::NodeId;
 
 std::size_t graph_gpu(const TracePacks& packs, std::uint32_t gpu) {
-  return static_cast<std::size_t>(std::stoul(packs.problem.gpus[gpu].id));
+  const auto number = parse_number<std::size_t>(packs.problem.gpus[gpu].id);
+  ERGON_CHECK(number.has_value(), "GPUs of a trace are named by their place in it");
+  return *number;
 }
 
 double length_s(const TracePacks& packs, double late_ns) {

@@ -80,14 +80,13 @@ Result<std::vector<std::uint32_t>> numbers(std::string_view text, std::size_t be
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc{} || end != part.data() + part.size() || value >= below) {
+    const auto value = ergon::parse_number<std::uint32_t>(part);
+    if (!value || *value >= below) {
       return fail(Errc::kInvalidArgument,
                   std::string(what) + ": '" + std::string(part) + "' is no GPU here",
                   "numbers from 0 to " + std::to_string(below == 0 ? 0 : below - 1));
     }
-    list.push_back(value);
+    list.push_back(*value);
     if (comma == std::string_view::npos) return list;
     text.remove_prefix(comma + 1);
   }
