@@ -248,9 +248,10 @@ Status read_numbers(const Reading& reading, const RawTable& table) {
     block.rows.push_back(std::move(row));
   }
   if (block.rows.size() < 3 || block.rows.front().size() < 3) {
-    return fail(Errc::kMalformedInput,
-                reading.source.path + " is no DVFS data: numbers without names",
-                "a table needs a header, or --map 'header=clock/time/power'");
+    return fail(
+        Errc::kMalformedInput, reading.source.path + " is no DVFS data: numbers without names",
+        "a table needs a header, or --map 'header=clock/time/power'; a log of samples is read "
+        "by 'ergon import FILE'");
   }
   return add_blocks(reading, {block});
 }

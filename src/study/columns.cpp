@@ -346,7 +346,7 @@ Sense sense_of_words(const Words& words) {
     s.index = gpu_index(words);
     return s;
   }
-  if (is_rate(words)) {
+  if (is_rate(words) && !has(words, {"fan"})) {  // the speed of a fan is no result
     Sense s = plain(Role::kRate, has(words, {"throughput", "performance", "perf"}) ? 5 : 3);
     s.score += manner(words);
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {

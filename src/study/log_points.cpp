@@ -20,6 +20,17 @@ double quantile_of(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
+// "power.draw [W]", "clocks.current.sm": names of nvidia-smi's queries.
+bool is_query_field(std::string_view name) {
+  name = trimmed(name);
+  for (const std::string_view head :
+       {"power.", "clocks.", "utilization.", "temperature.", "memory.", "pcie.", "enforced.power",
+        "clocks_event_reasons", "clocks_throttle_reasons", "module.power"}) {
+    if (name.starts_with(head)) return true;
+  }
+  return false;
+}
+
 // From the first to the last reading clearly above idle; all of it where power hardly moves.
 std::optional<meter::Window> busy_window(const meter::Series& s) {
   if (!s.has(s.power_w) || s.size() < 4) return {};
@@ -83,26 +94,29 @@ void compare_zones(const Reading& reading, const meter::PowerLog& log, const std
                       " the time in its name: one of them is in another zone");
 }
 
-}  // namespace
-
-bool is_power_log(const Source& source, const RawTable& table) {
-  const std::string_view head = std::string_view(source.text).substr(0, 400);
-  if (head.find("POWER PROFILE REPORT") != std::string_view::npos) return true;
-  bool time = false;
-  bool power = false;
-  for (const auto& name : table.header) {
-    const Sense s = sense_of(name);
-    time = time || s.role == Role::kStart;
-    power = power || s.role == Role::kPower;
-    if (s.role == Role::kTime || s.role == Role::kWorkload || s.role == Role::kSetting)
-      return false;
-  }
-  return time && power;
+bool is_log_of_samples(const meter::PowerLog& log) {
+  // What was guessed to be watts may be anything.
+  if (log.defect_counts.contains("unit_assumed")) return false;
+  // A table that anybody may have written has times if it is a log.
+  const bool anybodys = log.format == "csv" || log.format == "json" || log.format.empty();
+  return !log.time_ns.empty() || !anybodys;
 }
 
-Status read_power_log(const Reading& reading) {
-  const auto source = io::memory_source(reading.source.text, reading.source.path);
-  ERGON_TRY(const auto log, meter::read_log(*source));
+bool has_power(const meter::PowerLog& log) {
+  const auto* power = log.find("power_w");
+  return power != nullptr &&
+         std::ranges::any_of(power->numbers, [](double v) { return std::isfinite(v); });
+}
+
+// Why no point came of a log.
+std::string lack_of(const meter::PowerLog& log) {
+  if (!has_power(log)) return "holds no power of a GPU";
+  if (log.time_ns.empty()) return "has no times";
+  return "has too few readings to tell an energy";
+}
+
+// The busy part of each GPU's readings as a sample.
+Status add_log_points(const Reading& reading, const meter::PowerLog& log) {
   const NamedSetting named = setting_in(stem_of(reading.source.path));
   compare_zones(reading, log, named.stamp);
   const auto all = meter::to_series(log);
@@ -125,6 +139,9 @@ Status read_power_log(const Reading& reading) {
     if (energy.energy_j) {
       s.energy = energy.energy_j->value;
       s.power_w = *s.energy / *s.time;
+    } else {
+      s.good = false;
+      s.why_bad = energy.why_unknown;
     }
     const auto clocks = inside(series, series.clock_hz, *window);
     if (!clocks.empty()) s.achieved_hz = quantile_of(clocks, 0.5);
@@ -142,8 +159,13 @@ Status read_power_log(const Reading& reading) {
   }
   if (used == 0) {
     return fail(Errc::kMalformedInput,
-                reading.source.path + " is a power log without times or without power",
-                "'ergon import' says what is in it");
+                reading.source.path + " is a log of samples (" + log.format + ", " +
+                    counted_text(log.rows(), "sample") + "), no table of settings, and " +
+                    lack_of(log),
+                "'ergon import " + reading.source.path + "' says what is in it; " +
+                    (log.time_ns.empty() && has_power(log)
+                         ? "--sensor --interval TIME says what energy, too"
+                         : "--sensor says what energy, where it has power and times"));
   }
   reading.note("power_log",
                "of power logs the busy part counts: from the first to the last "
@@ -151,6 +173,47 @@ Status read_power_log(const Reading& reading) {
   if (named.any())
     reading.note("setting_from_name", "clocks and limits are taken from the names of the files");
   return {};
+}
+
+}  // namespace
+
+bool is_power_log(const Source& source, const RawTable& table) {
+  const std::string_view head = std::string_view(source.text).substr(0, 400);
+  if (head.find("POWER PROFILE REPORT") != std::string_view::npos) return true;
+  bool time = false;
+  bool power = false;
+  bool sensor = false;  // a reading that no result of a run is
+  bool run = false;     // what only tables of runs have
+  bool result = false;
+  std::size_t queried = 0;
+  for (const auto& name : table.header) {
+    const Sense s = sense_of(name);
+    time = time || s.role == Role::kStart;
+    power = power || s.role == Role::kPower;
+    sensor = sensor || s.role == Role::kTemperature || s.role == Role::kUtilization;
+    run = run || s.role == Role::kTime || s.role == Role::kWorkload || s.role == Role::kSetting;
+    result = result || s.role == Role::kEnergy || s.role == Role::kRate || s.role == Role::kCheck;
+    queried += is_query_field(name) ? 1 : 0;
+  }
+  if (!time) return false;
+  // Fields as nvidia-smi calls them, a time first: the board's name and counters of time are
+  // readings there.
+  if (queried >= 2) return true;
+  return !run && (power || (sensor && !result));
+}
+
+Status read_power_log(const Reading& reading) {
+  const auto source = io::memory_source(reading.source.text, reading.source.path);
+  ERGON_TRY(const auto log, meter::read_log(*source));
+  return add_log_points(reading, log);
+}
+
+bool read_as_log(const Reading& reading, Status& done) {
+  const auto source = io::memory_source(reading.source.text, reading.source.path);
+  const auto log = meter::read_log(*source);
+  if (!log || !is_log_of_samples(*log)) return false;
+  done = add_log_points(reading, *log);
+  return true;
 }
 
 void attach_logs(Dataset& data, std::span<const Source> sources) {

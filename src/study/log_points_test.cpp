@@ -71,6 +71,80 @@ TEST(Logs, of_listed_runs_they_say_more) {
   EXPECT_TRUE(sound->findings.empty());
 }
 
+// What `ergon import` reads and what holds no setting to compare: the command for it is named.
+TEST(Logs, samples_without_times_or_power_are_refused_with_the_command_that_reads_them) {
+  const char* const kLogs[] = {
+      // nvidia-smi dmon
+      "# gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk\n"
+      "# Idx     W     C     C     %     %     %     %   MHz   MHz\n"
+      "    0    43    35     -     0     0     0     0  2505  1075\n"
+      "    1    42    31     -    97     0     0     0  2505  1075\n"
+      "    2    42    33     -    97     0     0     0  2505  1075\n",
+      // one reading of many fields, some of which look like settings and results
+      "timestamp, name, pcie.link.gen.current, clocks.current.sm [MHz], power.draw [W], "
+      "power.limit [W], clocks_event_reasons_counters.sw_power_cap [us], utilization.gpu [%]\n"
+      "2026/06/24 10:26:49.788, NVIDIA A100, 4, 1410 MHz, 97.43 W, 400.00 W, 5459682741 us, 7 %\n",
+      // GPU-Z: clocks, load and temperature, no power
+      "Date , GPU Core Clock [MHz] , GPU Memory Clock [MHz] , GPU Temperature [\u00b0C] , Fan "
+      "Speed (%) [%] , GPU Load "
+      "[%] ,\n2017-03-28 22:32:10 , 959.7 , 500.0 , 57.0 , 28 , 100 ,\n"
+      "2017-03-28 22:32:11 , 1027.7 , 500.0 , 57.0 , 28 , 100 ,\n",
+      "Timestamp: Fri Dec  3 13:29:07 2021\nDriver Version : 450.51.05\nAttached GPUs : 1\n"
+      "GPU 00000000:37:00.0\n    Power Readings\n        Power Draw : 43.2 W\n",
+  };
+  for (const char* text : kLogs) {
+    const auto data = read_text(text, "gpu.log");
+    ASSERT_FALSE(data) << text;
+    EXPECT_NE(data.error().message.find("log of samples"), std::string::npos)
+        << data.error().message;
+    EXPECT_NE(data.error().hint.find("'ergon import gpu.log'"), std::string::npos)
+        << data.error().hint;
+    EXPECT_NE(data.error().hint.find("--sensor"), std::string::npos) << data.error().hint;
+  }
+}
+
+TEST(Logs, other_kinds_of_log_are_measurements_too) {
+  // dmon with dates, rows that name their board, and text that no table is
+  std::string dmon =
+      "#Date       Time        gpu    pwr  gtemp\n#YYYYMMDD   HH:MM:SS    Idx      W      C\n";
+  std::string named = "timestamp, name, power.draw [W], utilization.gpu [%]\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string watts = std::to_string(i < 5 || i >= 35 ? 30 + i % 3 : 200 + i % 5);
+    const std::string second = (i < 10 ? "0" : "") + std::to_string(i);
+    dmon += " 20260419   12:06:" + second + "      0    " + watts + "     50\n";
+    named += "2026/04/19 12:06:" + second + ".000, NVIDIA A100, " + watts + ".00 W, 50 %\n";
+  }
+  for (const std::string& text : {dmon, named}) {
+    const auto data = read_text(text, "train_f1410.log");
+    ASSERT_TRUE(data) << data.error().message;
+    ASSERT_EQ(data->samples.size(), 1U);
+    EXPECT_DOUBLE_EQ(*data->samples[0].setting.clock_hz, 1410e6);
+    EXPECT_NEAR(*data->samples[0].power_w, 202, 5);
+    EXPECT_FALSE(noted(*data, "logs_without_settings"));
+    const auto bare = read_text(text, "gpu.log");
+    ASSERT_TRUE(bare) << bare.error().message;
+    EXPECT_TRUE(noted(*bare, "logs_without_settings"));
+  }
+}
+
+TEST(Logs, why_a_log_tells_no_energy) {
+  std::string text = "timestamp, power.draw [W]\n";
+  for (int i = 0; i < 40; ++i)
+    text += "2026/04/19 12:06:" + std::string(i < 10 ? "0" : "") + std::to_string(i) +
+            ".000, 46.19 W\n";
+  const auto data = read_text(text, "gpu.log");
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_NE(data->samples.at(0).why_bad.find("may be stuck"), std::string::npos);
+}
+
+// A table that lacks its clocks is no log only because the importer could make something of it.
+TEST(Logs, tables_without_settings_stay_tables) {
+  const auto data = read_text("app,time_ms,power_w\na,20,150\nb,30,160\n");
+  ASSERT_FALSE(data);
+  EXPECT_NE(data.error().message.find("no column of clocks"), std::string::npos);
+  EXPECT_NE(data.error().hint.find("--map"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ergon::study
 // NOLINTEND(bugprone-unchecked-optional-access)

@@ -13,7 +13,7 @@
 namespace ergon::study {
 namespace {
 
-Status read_one(const Reading& reading) {
+Status read_by_shape(const Reading& reading) {
   const std::string& text = reading.source.text;
   auto& format = reading.data.formats[reading.file];
   std::string_view head = trimmed(std::string_view(text).substr(0, 4096));
@@ -54,7 +54,8 @@ Status read_one(const Reading& reading) {
   }
   if (table.rows.empty()) {
     return fail(Errc::kMalformedInput, reading.source.path + " is no table",
-                "expected rows of equally many cells below a line of names");
+                "expected rows of equally many cells below a line of names; a log of samples is "
+                "read by 'ergon import FILE'");
   }
   if (reading.mapping.header.empty() && table.header.empty()) {
     format = "numbers without header";
@@ -66,6 +67,25 @@ Status read_one(const Reading& reading) {
   }
   format = "long table";
   return read_long_table(reading, std::move(table));
+}
+
+// What the shape of a table refuses may be a log of samples of another kind.
+Status read_one(const Reading& reading) {
+  Dataset& data = reading.data;
+  const std::size_t samples = data.samples.size();
+  const auto notes = data.notes;
+  const auto skipped = data.skipped;
+  const auto findings = data.findings;
+  Status done = read_by_shape(reading);
+  if (done || done.error().code != Errc::kMalformedInput || !reading.mapping.empty() ||
+      data.formats[reading.file] == "power log")
+    return done;
+  data.samples.resize(samples);
+  data.notes = notes;
+  data.skipped = skipped;
+  data.findings = findings;
+  if (read_as_log(reading, done)) data.formats[reading.file] = "power log";
+  return done;
 }
 
 struct KeyLess {
@@ -299,6 +319,14 @@ Result<Dataset> read(std::span<const Source> sources, const Mapping& mapping,
   complete(data);
   attach_logs(data, sources);
   attach_baselines(data);
+  if (!data.samples.empty() && std::ranges::all_of(data.samples, [](const Sample& s) {
+        return s.from_log && s.setting.default_clocks;
+      })) {
+    data.notes.push_back({"logs_without_settings",
+                          "a log is one setting, and no name here says which (train_1410MHz.csv "
+                          "would): 'ergon import FILE --sensor' says what energy it holds",
+                          1});
+  }
   if (data.samples.empty() && data.claims.empty()) {
     return fail(
         Errc::kMalformedInput, "no measurement is left",

@@ -42,6 +42,9 @@ Status read_run_file(const Reading& reading);
 bool is_power_log(const Source& source, const RawTable& table);
 /// The busy part of a power log is one measurement; its name may say which.
 Status read_power_log(const Reading& reading);
+/// What is no table of results may be a log of another kind (nvidia-smi dmon, -q, ...): then it is
+/// read as one, or refused with the command that reads it, in `done`. false: it is none.
+bool read_as_log(const Reading& reading, Status& done);
 /// Logs of runs that a table lists say more of those runs, and are no measurements of their own.
 void attach_logs(Dataset& data, std::span<const Source> sources);
 
