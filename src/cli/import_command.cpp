@@ -245,8 +245,10 @@ const Command& import_command() {
       .summary = "any power log to one canonical CSV, with its defects by line",
       .description =
           "Reads what nvidia-smi (queries, -q, dmon, its table), DCGM (dmon and exporter), "
-          "Prometheus, rocm-smi, amd-smi, hl-smi, tegrastats, GPU-Z, CodeXL, perf, turbostat, "
-          "BMCs and people's own pollers write, as text, CSV or JSON, "
+          "Prometheus, Telegraf, gpustat, rocm-smi, amd-smi, hl-smi, intel_gpu_top, tegrastats, "
+          "GPU-Z, CodeXL, perf, turbostat, BMCs and people's own pollers write, as text, CSV, "
+          "JSON, "
+          "InfluxDB's line protocol or a table between pipes, "
           "plain or compressed, also after a spreadsheet re-saved it. Missing readings stay "
           "missing. "
           "With --sensor it says how the power sensor behaves and what energy the log holds.",

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "logs/intel_gpu_top.hpp"
 #include "logs/json_text.hpp"
 #include "logs/reader.hpp"
 #include "logs/table_columns.hpp"
@@ -149,6 +150,10 @@ class Json final : public Reader {
     }
     const auto* members = v.as_object();
     if (members == nullptr) return false;
+    if (intel_gpu_top_sample(v, line_, elapsed_s_, out)) {
+      vendor_ = true;
+      return true;
+    }
     if (prometheus(v, out) || split_frame(v, above, out) || by_gpu(*members, above, out))
       return true;
     Cells own;
@@ -446,6 +451,7 @@ class Json final : public Reader {
   std::string before_;  ///< the line above, lower case
   std::uint64_t line_ = 0;
   std::size_t rows_ = 0;
+  double elapsed_s_ = 0;  ///< of intel_gpu_top's samples
   bool dated_ = false;
   bool vendor_ = false;  ///< members named like GPUs
   bool given_up_ = false;

@@ -515,7 +515,7 @@ Field field_of(std::string_view header) {
           words.any({"max",    "min",  "applications", "default", "video",     "target",  "soc",
                      "vclk",   "dclk", "boost",        "base",    "requested", "app",     "cpu",
                      "locked", "set",  "limit",        "fclk",    "bzy",       "dcefclk", "socclk",
-                     "lclk",   "pcie", "deep",         "sleep"});
+                     "lclk",   "pcie", "deep",         "sleep",   "req"});
       const bool level = words.any({"level"});
       if (!other && level) {
         field = value(memory ? "memory_clock_hz" : "clock_hz", 3, key);

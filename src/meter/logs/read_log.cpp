@@ -26,10 +26,11 @@ Result<PowerLog> read_log(io::ByteSource& source) {
   Builder out;
   TableReader table;
   // The banner comes last: it is data only where nothing else is.
-  std::array<std::unique_ptr<Reader>, 15> readers = {
-      json_reader(),        smi_query_text_reader(), smi_xml_reader(),    dmon_reader(),
-      dcgmi_reader(),       prometheus_reader(),     codexl_reader(),     amd_report_reader(),
-      blank_table_reader(), perf_reader(),           tegrastats_reader(), powermetrics_reader(),
+  std::array<std::unique_ptr<Reader>, 19> readers = {
+      json_reader(),        smi_query_text_reader(), smi_xml_reader(),       dmon_reader(),
+      dcgmi_reader(),       prometheus_reader(),     codexl_reader(),        amd_report_reader(),
+      blank_table_reader(), perf_reader(),           tegrastats_reader(),    powermetrics_reader(),
+      gpustat_reader(),     intel_gpu_top_reader(),  line_protocol_reader(), pipe_table_reader(),
       key_value_reader(),   smi_stats_reader(),      banner_reader()};
   std::optional<Complaint> complaint;
   std::uint64_t complaint_line = 0;

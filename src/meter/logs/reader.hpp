@@ -39,13 +39,17 @@ std::unique_ptr<Reader> smi_stats_reader();  ///< nvidia-smi stats
 std::unique_ptr<Reader> dcgmi_reader();      ///< dcgmi dmon
 std::unique_ptr<Reader> tegrastats_reader();
 std::unique_ptr<Reader> json_reader();
-std::unique_ptr<Reader> powermetrics_reader();  ///< of macOS
-std::unique_ptr<Reader> prometheus_reader();    ///< DCGM exporter and other Prometheus text
-std::unique_ptr<Reader> codexl_reader();        ///< AMD CodeXL power profile
-std::unique_ptr<Reader> key_value_reader();     ///< NVML pollers: "[000] Power: 290.6, Util: 100"
-std::unique_ptr<Reader> amd_report_reader();    ///< amd-smi metric as text
-std::unique_ptr<Reader> perf_reader();          ///< perf stat -I with energy events
-std::unique_ptr<Reader> blank_table_reader();   ///< turbostat, amd-smi monitor, rocm-smi, powerstat
+std::unique_ptr<Reader> powermetrics_reader();   ///< of macOS
+std::unique_ptr<Reader> prometheus_reader();     ///< DCGM exporter and other Prometheus text
+std::unique_ptr<Reader> codexl_reader();         ///< AMD CodeXL power profile
+std::unique_ptr<Reader> key_value_reader();      ///< NVML pollers: "[000] Power: 290.6, Util: 100"
+std::unique_ptr<Reader> amd_report_reader();     ///< amd-smi metric as text
+std::unique_ptr<Reader> perf_reader();           ///< perf stat -I with energy events
+std::unique_ptr<Reader> gpustat_reader();        ///< gpustat as text
+std::unique_ptr<Reader> line_protocol_reader();  ///< of InfluxDB: Telegraf
+std::unique_ptr<Reader> pipe_table_reader();     ///< cells between pipes: Markdown, psql, mysql
+std::unique_ptr<Reader> intel_gpu_top_reader();  ///< -l
+std::unique_ptr<Reader> blank_table_reader();  ///< turbostat, amd-smi monitor, rocm-smi, powerstat
 
 /// Tables of cells with a separator: what most logs are.
 class TableReader {
