@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ergon/meter.hpp"
+#include "ergon/sim.hpp"
 
 namespace ergon::cli {
 namespace fs = std::filesystem;
@@ -24,6 +25,26 @@ void set_all(const Surroundings& surroundings,
              const std::vector<std::pair<std::string, std::string>>& variables) {
   if (!surroundings.set_variable) return;
   for (const auto& [name, value] : variables) surroundings.set_variable(name, value);
+}
+
+// What the simulated driver would print and refuse is said as an error of ours, before it is
+// loaded.
+Status check_simulated(const gpu::SimSpec& spec, bool from_variable) {
+  const std::string text = spec.model + (spec.options.empty() ? "" : "," + spec.options);
+  const auto config = sim::parse_config(text);
+  if (config) return {};
+  if (sim::find_model(spec.model) == nullptr) {
+    std::string known;
+    for (const auto& key : sim::model_keys())
+      known += (known.empty() ? "" : ", ") + std::string(key);
+    return fail(Errc::kInvalidArgument, "there is no simulated GPU '" + spec.model + "'",
+                "the models are " + known + ", as in --gpu sim:a100,seed=7");
+  }
+  std::string message = config.error().message;
+  if (!from_variable && message.starts_with("ERGON_SIM: ")) {
+    message.replace(0, std::string_view("ERGON_SIM").size(), "--gpu sim:" + text);
+  }
+  return fail(config.error().code, message, config.error().hint);
 }
 
 // The machine of a simulated GPU: the folder that the user named, else one of our own.
@@ -175,12 +196,14 @@ Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise, boo
   OpenedGpus opened;
   const auto driver = variable(surroundings, "ERGON_SIM").value_or("");
   if (selection.kind == gpu::Selection::Kind::kSimulated) {
+    ERGON_TRY_STATUS(check_simulated(selection.sim, false));
     ERGON_TRY_STATUS(prepare_simulated(surroundings, selection.sim, opened));
   } else if (!driver.empty() && selection.kind != gpu::Selection::Kind::kRecorded) {
     // The simulated library in place of the driver's: wrapped programs share its machine.
     const auto comma = driver.find(',');
     const gpu::SimSpec spec{driver.substr(0, comma),
                             comma == std::string::npos ? "" : driver.substr(comma + 1)};
+    ERGON_TRY_STATUS(check_simulated(spec, true));
     ERGON_TRY_STATUS(prepare_simulated(surroundings, spec, opened));
   }
   const gpu::Options options = gpu_options(surroundings);

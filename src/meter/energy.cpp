@@ -48,6 +48,14 @@ EnergyReading measure_energy(const Series& series, const SensorModel& sensor, Wi
     out.trapezoid.refused = out.why_unknown;
     return out;
   }
+  if (series.refused > 0 && !series.has(series.energy_j) && !series.has(series.power_w) &&
+      !series.has(series.average_power_w)) {
+    out.why_unknown = "cannot be known: what the driver answered cannot be true (" +
+                      times_text(series.refused) + "), and no reading is left";
+    out.counter.refused = "no reading of the energy counter is left";
+    out.trapezoid.refused = "no power reading is left";
+    return out;
+  }
   const double length_s = window.length().si();
   out.counter = counter_energy(series, sensor, window, options);
   out.trapezoid = trapezoid_energy(series, sensor, window, options);

@@ -30,6 +30,7 @@ class FakeGpu : public gpu::Gpu {
   double offset_s = 0.037;  ///< of the ticks
   bool has_counter = true;
   bool lost = false;
+  bool garbage = false;  ///< every answer is one that cannot be true
   gpu::Identity who = board("Test", "ampere");
 
   /// Joules up to t, in steps of a millisecond.
@@ -51,6 +52,10 @@ class FakeGpu : public gpu::Gpu {
     if (lost) return fail(Errc::kDevice, "GPU 0 is lost");
     gpu::Sample out;
     out.begin_ns = out.end_ns = static_cast<Nanos>(std::llround(now_s * 1e9));
+    if (garbage) {
+      out.refused = 2;
+      return out;
+    }
     if (fields.energy && has_counter)
       out.energy_uj = static_cast<std::int64_t>(std::llround(joules(last_tick()) * 1e6));
     if (fields.power) out.power_w = std::round(watts(last_tick()) * 1e3) / 1e3;

@@ -127,6 +127,12 @@ Observation::Readings Observation::close() {
   for (std::size_t i = 0; i < impl_->gpus.size(); ++i) {
     out.series.push_back(series[impl_->sensor_of[i]]);
     out.series.back().gpu = impl_->gpus[i]->identity().id;
+    // The count is of all GPUs: it is this one's where it gives power and nothing was read of it.
+    const meter::Series& read = out.series.back();
+    const bool nothing =
+        !read.has(read.energy_j) && !read.has(read.power_w) && !read.has(read.average_power_w);
+    if (out.refused > 0 && nothing && impl_->gpus[i]->power_source())
+      out.series.back().refused = out.refused;
     out.failures.push_back(failures[impl_->sensor_of[i]]);
   }
   return out;

@@ -64,6 +64,26 @@ TEST(Results, WhatTheReadingsDoNotTellIsPublishedOrAssumed) {
   EXPECT_EQ(averaged.averaging_window_s->value, 1);
 }
 
+// A short program all of whose readings were garbage: the GPU gives power and a counter, and what
+// they said was refused.
+TEST(Results, ReadingsThatWereAllRefusedAreSaidToBe) {
+  test::FakeGpu garbage;
+  garbage.garbage = true;
+  const std::array<gpu::Gpu*, 1> gpus = {&garbage};
+  ObserveOptions options;
+  options.align = false;
+  Observation observation(gpus, options);
+  observation.open();
+  const auto record = observation.rest(30'000'000, nullptr);
+  const auto read = observation.close();
+  ASSERT_GT(read.refused, 0U);
+  const auto sensor = sensor_of(read.series[0], garbage.who, std::nullopt);
+  const auto result = result_of(read.series[0], sensor, record.window, std::nullopt, 0);
+  const std::string& why = result.energy.why_unknown;
+  EXPECT_NE(why.find("cannot be true"), std::string::npos) << why;
+  EXPECT_EQ(why.find("gives no"), std::string::npos) << why;
+}
+
 TEST(Results, RepeatedRunsHaveAnInterval) {
   const std::vector<std::optional<Estimate>> runs = {Estimate{100, 99, 101},
                                                      Estimate{104, 103, 105}, Estimate{96, 95, 97}};

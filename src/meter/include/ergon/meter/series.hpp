@@ -33,6 +33,9 @@ struct Series {
   std::vector<double> power_limit_w;
   std::vector<double> utilization;                     ///< 0 to 1
   std::vector<std::optional<std::uint64_t>> throttle;  ///< event-reason bits; unknown bits are kept
+  /// Answers of the driver that cannot be true and were left out; of a column that is not there
+  /// nothing else came.
+  std::uint64_t refused = 0;
   /// UTC of time 0 in nanoseconds since 1970; nullopt where the log has no zone.
   std::optional<Nanos> utc_ns = std::nullopt;
 
