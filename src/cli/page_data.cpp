@@ -198,7 +198,7 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
               energy_text(spread->energy_high_j, 3);
   }
   page.figures = {{"energy saved", 100 * saved, "%", against},
-                  {"more time", 100 * slower, "%", within},
+                  {"slowdown", 100 * slower, "%", within},
                   {"energy of the plan", out.plan.value.energy_j, "J", origin},
                   {"lower bound", out.plan.lower_bound_j, "J", "no plan of these packs needs less"},
                   {"changes of clock", static_cast<double>(out.plan.value.switches), "", ""}};

@@ -25,12 +25,6 @@ std::optional<std::string> lock_command(const PlanView& view, double hz) {
   return lock_command(view.vendor == "amd", hz);
 }
 
-// "2.95 % more time"; a re-timed default may differ by a rounding, which is none.
-std::string more_time(double slowdown) {
-  if (std::abs(slowdown) < 5e-5) return "no more time";
-  return percent_text(std::abs(slowdown)) + (slowdown > 0 ? " more time" : " less time");
-}
-
 Value evaluation(const std::optional<double>& clock, const Evaluation& value) {
   Value v = Value::object();
   v.set("clock_hz", optional(clock)).set("time_s", value.time_s).set("energy_j", value.energy_j);
@@ -81,11 +75,11 @@ void add_headline(Answer& answer, const PlanView& view) {
     answer.headline = "Nothing can be saved within this bound: keep the default clocks" + how + ".";
   } else if (clock) {
     answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " +
-                      percent_text(plan.energy) + " energy at " + more_time(plan.slowdown) + how +
+                      percent_text(plan.energy) + " energy " + slowdown_words(plan.slowdown) + how +
                       ".";
   } else {
-    answer.headline = "The plan saves " + percent_text(plan.energy) + " energy at " +
-                      more_time(plan.slowdown) + ", with " +
+    answer.headline = "The plan saves " + percent_text(plan.energy) + " energy " +
+                      slowdown_words(plan.slowdown) + ", with " +
                       counted(out.plan.value.switches, "change") + " of clock" + how + ".";
   }
   const std::optional<double> default_clock = single_clock(*view.problem, out.default_choice);
@@ -95,8 +89,8 @@ void add_headline(Answer& answer, const PlanView& view) {
   } else if (out.uniform && !clock) {
     const Savings uniform = against(out.uniform->value, out.default_value);
     answer.lines.push_back("The best single clock, " + clock_text(out.uniform->clock_hz) +
-                           ", saves " + percent_text(uniform.energy) + " at " +
-                           more_time(uniform.slowdown) + ".");
+                           ", saves " + percent_text(uniform.energy) + " " +
+                           slowdown_words(uniform.slowdown) + ".");
   }
   if (const auto gap = gap_of(out.plan)) {
     answer.lines.push_back("No plan of these packs within the bound needs less than " +
@@ -125,7 +119,8 @@ void add_headline(Answer& answer, const PlanView& view) {
   }
   if (view.bound_assumed) {
     answer.lines.emplace_back(
-        "No bound was given: plan and single clock are those of 5 % more time (--max-slowdown).");
+        "No bound was given: plan and single clock are those of a slowdown of 5 % "
+        "(--max-slowdown).");
   }
   const auto& cost = view.problem->switching;
   if (view.job == nullptr && view.measured && cost.time_s == 0 && cost.energy_j == 0) {

@@ -357,7 +357,7 @@ const Command& plan_command() {
                      .one_needed = true,
                      .or_these = {"frontier"}}},
       .examples = {{"ergon plan trace.json.gz --max-slowdown 3% -o policy.json",
-                    "at most 3 % slower"},
+                    "a slowdown of at most 3 %"},
                    {"ergon plan trace.json.gz --device h100 --deadline 12ms -o policy.json",
                     "within 12 ms a step"},
                    {"ergon plan job.packs.json --frontier --export html:plan.html",

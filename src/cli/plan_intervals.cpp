@@ -44,7 +44,7 @@ void set_spread(Value& value, const std::optional<plan::Spread>& spread) {
 std::string spread_text(const PlanView& view, const std::optional<plan::Spread>& spread) {
   if (!spread) return {};
   const double before = view.outcome->default_value.time_s;
-  const auto slower = [&](double seconds) {
+  const auto slowdown = [&](double seconds) {
     const double share = before > 0 ? seconds / before - 1 : 0;
     return percent_text(share < 1e-9 ? 0 : share);
   };
@@ -53,8 +53,7 @@ std::string spread_text(const PlanView& view, const std::optional<plan::Spread>&
       "clock response) the plan needs " +
       energy_text(spread->energy_low_j, 3) + " to " + energy_text(spread->energy_high_j, 3) +
       ", saves " + percent_text(spread->saved_low) + " to " + percent_text(spread->saved_high) +
-      " and takes " + slower(spread->time_low_s) + " to " + slower(spread->time_high_s) +
-      " more time";
+      ", at a slowdown of " + slowdown(spread->time_low_s) + " to " + slowdown(spread->time_high_s);
   const model::ClockTable& table = view.job->packs.table;
   double lowest = table.reference.si();
   const plan::Choice& choice = view.outcome->plan.choice;

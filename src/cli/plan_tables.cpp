@@ -23,7 +23,7 @@ Table comparison_table(const PlanView& view, std::optional<double> finest_j) {
                           {.title = "time", .unit = "s", .significant = 5},
                           {.title = "energy", .unit = "J", .significant = 5},
                           {.title = "saved", .unit = "%", .significant = 3},
-                          {.title = "slower", .unit = "%", .significant = 3},
+                          {.title = "slowdown", .unit = "%", .significant = 3},
                           {.title = "changes", .unit = ""}},
               .rows = {}};
   const auto row = [&](const char* name, const std::optional<double>& clock,
@@ -93,7 +93,7 @@ Table frontier_table(const PlanView& view) {
                           {.title = "energy", .unit = "J", .significant = 6},
                           {.title = "lower bound", .unit = "J", .significant = 6},
                           {.title = "saved", .unit = "%", .significant = 4},
-                          {.title = "slower", .unit = "%", .significant = 4}},
+                          {.title = "slowdown", .unit = "%", .significant = 4}},
               .rows = {}};
   for (const auto& point : view.frontier) {
     const Savings s = against(point.solution.value, view.outcome->default_value);

@@ -18,12 +18,6 @@ std::string metric_word(study::Metric metric) {
                                           : "energy x time^2";
 }
 
-std::string slowdown_text(double slowdown) {
-  if (percent_text(std::abs(slowdown)) == "0 %") return "as fast";
-  return slowdown > 0 ? "at a slowdown of " + percent_text(slowdown)
-                      : percent_text(-slowdown) + " faster";
-}
-
 // What is told of a workload that stands alone.
 void add_lines_of_one(const Workload& w, Answer& answer) {
   if (w.optimum && w.optimum->energy_saved_ci95) {
@@ -85,7 +79,7 @@ std::string headline(const StudyView& view) {
             : "The best sampled points save " + percent_text(s.energy_saved->mean) +
                   " energy on average (" + percent_range(s.energy_saved->min, s.energy_saved->max) +
                   ") over " + counted(s.energy_saved->count, "workload");
-    if (s.slowdown) out += ", " + slowdown_text(s.slowdown->mean);
+    if (s.slowdown) out += ", " + slowdown_words(s.slowdown->mean);
     return out + ".";
   }
   if (s.workloads.empty()) {

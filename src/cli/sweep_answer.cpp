@@ -152,7 +152,7 @@ std::string headline_of(const SweepAnswer& sweep, const std::vector<SweepOptimum
   }
   text += " Least energy at " + run::to_string(best.row->setting) + ": " +
           percent_text(best.energy_saved) + " less than the baseline, " +
-          percent_text(std::abs(best.slowdown)) + (best.slowdown < 0 ? " less time" : " more time");
+          slowdown_words(best.slowdown);
   if (best.edge != nullptr) text += std::string(" (at the ") + best.edge + " edge of the sweep)";
   return text + ".";
 }

@@ -43,7 +43,7 @@ void fill_sweep_page(const SweepAnswer& sweep, const std::vector<SweepBaseline>&
          .note = at +
                  (best.edge == nullptr ? "" : std::string(", ") + best.edge + " edge of the sweep"),
          .significant = 3});
-    page.figures.push_back({.label = "more time",
+    page.figures.push_back({.label = "slowdown",
                             .value = 100 * best.slowdown,
                             .unit = "%",
                             .note = "there, against the baseline",

@@ -149,6 +149,12 @@ std::string percent_text(double share) {
   return (none ? "0" : decimals_text(percent, most)) + " %";
 }
 
+std::string slowdown_words(double slowdown) {
+  const std::string share = percent_text(std::abs(slowdown));
+  if (std::abs(slowdown) < 5e-5 || share == "0 %") return "at no slowdown";
+  return (slowdown > 0 ? "at a slowdown of " : "at a speedup of ") + share;
+}
+
 std::string percent_range(double low, double high) {
   std::string from = percent_text(low);
   std::string to = percent_text(high);

@@ -42,6 +42,8 @@ Result<std::int64_t> parse_integer(std::string_view text);
 /// 0.1234 as "12.3 %": one decimal from ten percent on, else two, for no figure here is known to
 /// less than a hundredth of a percent; what is round is said so ("2 %", "0 %").
 std::string percent_text(double share);
+/// "at a slowdown of 3.00 %", "at a speedup of 2 %", "at no slowdown" where it is a rounding.
+std::string slowdown_words(double slowdown);
 /// "28.5 % to 31.6 %", with more decimals where the ends would look alike; one where they are.
 std::string percent_range(double low, double high);
 

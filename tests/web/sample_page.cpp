@@ -117,7 +117,7 @@ Answer sample_answer(std::size_t slices) {
   std::mt19937 random(7);
   Answer answer{.command = "plan",
                 .headline =
-                    "21.7 % less energy for 3.0 % more time: 92.7 J instead of 118.4 J a step, at "
+                    "21.7 % less energy at a slowdown of 3.0 %: 92.7 J instead of 118.4 J a step, at "
                     "most 0.42 % from "
                     "optimal.",
                 .lines = {"The best single clock, 1881 MHz, saves 3.9 % within the same bound.",
