@@ -144,6 +144,28 @@ TEST(Terminal, TextAndHeadingsGoOnInFurtherLines) {
   EXPECT_EQ(wrapped("aa bb ccccccc d", 5), (std::vector<std::string>{"aa bb", "ccccccc", "d"}));
 }
 
+// Cells that must stay whole, or that nothing shorter tells apart, go on in a second line before a
+// table leaves the width.
+TEST(Terminal, WhatCannotBeShortenedGoesOn) {
+  Answer answer{.command = "study", .headline = "h", .lines = {}};
+  answer.tables.push_back(
+      {.title = "t",
+       .columns = {{.title = "workload", .numeric = false},
+                   {.title = "setting", .numeric = false, .whole = true},
+                   {.title = "saved", .unit = "%"}},
+       .rows = {{"Qwen A3B Thinking num_gpus=1 bfloat16 at rest", "2430 / 12481 MHz, 600 W", 1.5},
+                {"Qwen A3B Thinking num_gpus=2 bfloat16 at rest", "2430 / 12481 MHz, 600 W", 1.5}},
+       .width = 40});
+  const auto text = to_terminal(answer, {}, {.width = 0});
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    EXPECT_LE(display_width(text.substr(at, end - at)), 40) << text;
+    at = end + 1;
+  }
+  for (const char* word : {"12481 MHz,", "600 W"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
 TEST(Terminal, PercentsHaveAtMostTwoDecimals) {
   const Column percent{.title = "saved", .unit = "%", .significant = 3};
   EXPECT_EQ(cell_text(-0.0195, percent, "-"), "-0.02");

@@ -31,14 +31,16 @@ class Terminal {
     std::vector<std::string> head;
     head.reserve(columns);
     for (const auto& column : table.columns) head.push_back(heading(column));
+    auto shown = table.columns;
     auto widths = fit(head, cells, table);
+    wrap_rest(head, cells, table, widths, shown);
 
     out += "\n";
     if (!table.title.empty()) out += bold(table.title) + "\n";
-    for (const auto& line : lines_of(head, widths, table.columns, true)) out += dim(line) + "\n";
+    for (const auto& line : lines_of(head, widths, shown, true)) out += dim(line) + "\n";
     out += dim(rule_of(widths)) + "\n";
     for (const auto& row : cells) {
-      for (const auto& line : lines_of(row, widths, table.columns, false)) out += line + "\n";
+      for (const auto& line : lines_of(row, widths, shown, false)) out += line + "\n";
     }
     if (table.rows.empty()) out += "(none)\n";
     const auto note = note_text(table);
@@ -117,6 +119,40 @@ class Terminal {
     return widths;
   }
 
+  // A table that is too wide still: text that may not lose anything, or of which nothing shorter
+  // tells apart, goes on in further lines, the widest column first.
+  // Settings ("1410 MHz, 300 W") break at their commas alone.
+  void wrap_rest(const std::vector<std::string>& head, std::vector<std::vector<std::string>>& cells,
+                 const Table& table, std::vector<int>& widths, std::vector<Column>& shown) const {
+    const int limit = style_.width > 0 ? style_.width : table.width;
+    if (limit <= 0) return;
+    int total = kGutter * (static_cast<int>(widths.size()) - 1);
+    for (const int width : widths) total += width;
+    if (total <= limit) return;
+    std::vector<int> least;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      if (shown[c].whole && !shown[c].wrap && !shown[c].numeric) {
+        for (auto& line : cells)
+          if (c < line.size()) line[c] = joined_parts(line[c]);
+      }
+      int word = std::max(longest_word(head[c]), shown[c].whole ? 0 : kNarrowest);
+      for (const auto& line : cells)
+        word = std::max(word, c < line.size() ? longest_word(line[c]) : 0);
+      least.push_back(shown[c].numeric ? widths[c] : std::min(word, widths[c]));
+    }
+    while (total > limit) {
+      std::size_t widest = widths.size();
+      for (std::size_t c = 0; c < widths.size(); ++c) {
+        if (widths[c] > least[c] && (widest == widths.size() || widths[c] > widths[widest]))
+          widest = c;
+      }
+      if (widest == widths.size()) return;
+      --widths[widest];
+      --total;
+      shown[widest].wrap = true;
+    }
+  }
+
   static int longest_word(const std::string& text) {
     int longest = 0;
     for (const auto& word : wrapped(text, 1)) longest = std::max(longest, display_width(word));
@@ -127,6 +163,12 @@ class Terminal {
     const auto at = heading.rfind(" (");
     if (at != std::string::npos) heading[at] = kJoin;
     return heading;
+  }
+  static std::string joined_parts(std::string cell) {
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      if (cell[i] == ' ' && (i == 0 || cell[i - 1] != ',')) cell[i] = kJoin;
+    }
+    return cell;
   }
   static std::vector<std::string> wrapped_heading(const std::string& heading, int width) {
     const std::string joined = joined_unit(heading);
@@ -168,7 +210,8 @@ class Terminal {
         // Headings stand on the rule, what wraps begins beside its row.
         const std::size_t skipped = head ? height - parts[c].size() : 0;
         const bool there = l >= skipped && l - skipped < parts[c].size();
-        const std::string text = there ? parts[c][l - skipped] : std::string();
+        std::string text = there ? parts[c][l - skipped] : std::string();
+        std::ranges::replace(text, kJoin, ' ');
         const auto pad = static_cast<std::size_t>(std::max(0, widths[c] - display_width(text)));
         if (columns[c].numeric) line.append(pad, ' ');
         line += text;

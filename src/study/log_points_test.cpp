@@ -73,26 +73,27 @@ TEST(Logs, of_listed_runs_they_say_more) {
 
 // What `ergon import` reads and what holds no setting to compare: the command for it is named.
 TEST(Logs, samples_without_times_or_power_are_refused_with_the_command_that_reads_them) {
-  const char* const kLogs[] = {
-      // nvidia-smi dmon
+  const std::string dmon =
       "# gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk\n"
       "# Idx     W     C     C     %     %     %     %   MHz   MHz\n"
       "    0    43    35     -     0     0     0     0  2505  1075\n"
       "    1    42    31     -    97     0     0     0  2505  1075\n"
-      "    2    42    33     -    97     0     0     0  2505  1075\n",
-      // one reading of many fields, some of which look like settings and results
+      "    2    42    33     -    97     0     0     0  2505  1075\n";
+  // One reading of many fields, some of which look like settings and results.
+  const std::string query =
       "timestamp, name, pcie.link.gen.current, clocks.current.sm [MHz], power.draw [W], "
       "power.limit [W], clocks_event_reasons_counters.sw_power_cap [us], utilization.gpu [%]\n"
-      "2026/06/24 10:26:49.788, NVIDIA A100, 4, 1410 MHz, 97.43 W, 400.00 W, 5459682741 us, 7 %\n",
-      // GPU-Z: clocks, load and temperature, no power
-      "Date , GPU Core Clock [MHz] , GPU Memory Clock [MHz] , GPU Temperature [\u00b0C] , Fan "
-      "Speed (%) [%] , GPU Load "
-      "[%] ,\n2017-03-28 22:32:10 , 959.7 , 500.0 , 57.0 , 28 , 100 ,\n"
-      "2017-03-28 22:32:11 , 1027.7 , 500.0 , 57.0 , 28 , 100 ,\n",
+      "2026/06/24 10:26:49.788, NVIDIA A100, 4, 1410 MHz, 97.43 W, 400.00 W, 5459682741 us, 7 %\n";
+  // Clocks, load and temperature, no power; the speed of a fan.
+  const std::string gpuz =
+      "Date , GPU Core Clock [MHz] , GPU Memory Clock [MHz] , GPU Temperature [C] , "
+      "Fan Speed (%) [%] , GPU Load [%] ,\n"
+      "2017-03-28 22:32:10 , 959.7 , 500.0 , 57.0 , 28 , 100 ,\n"
+      "2017-03-28 22:32:11 , 1027.7 , 500.0 , 57.0 , 28 , 100 ,\n";
+  const std::string report =
       "Timestamp: Fri Dec  3 13:29:07 2021\nDriver Version : 450.51.05\nAttached GPUs : 1\n"
-      "GPU 00000000:37:00.0\n    Power Readings\n        Power Draw : 43.2 W\n",
-  };
-  for (const char* text : kLogs) {
+      "GPU 00000000:37:00.0\n    Power Readings\n        Power Draw : 43.2 W\n";
+  for (const std::string& text : {dmon, query, gpuz, report}) {
     const auto data = read_text(text, "gpu.log");
     ASSERT_FALSE(data) << text;
     EXPECT_NE(data.error().message.find("log of samples"), std::string::npos)
