@@ -115,14 +115,15 @@ Frontier sample_frontier() {
 
 Answer sample_answer(std::size_t slices) {
   std::mt19937 random(7);
-  Answer answer{.command = "plan",
-                .headline =
-                    "21.7 % less energy at a slowdown of 3.0 %: 92.7 J instead of 118.4 J a step, at "
-                    "most 0.42 % from "
-                    "optimal.",
-                .lines = {"The best single clock, 1881 MHz, saves 3.9 % within the same bound.",
-                          "Finer control would gain little: one pack a kernel with free switching "
-                          "could reach 91.2 J."}};
+  Answer answer{
+      .command = "plan",
+      .headline =
+          "21.7 % less energy at a slowdown of 3.0 %: 92.7 J instead of 118.4 J a step, at "
+          "most 0.42 % from "
+          "optimal.",
+      .lines = {"The best single clock, 1881 MHz, saves 3.9 % within the same bound.",
+                "Finer control would gain little: one pack a kernel with free switching "
+                "could reach 91.2 J."}};
   answer.tables.push_back(
       {.title = "Operating points",
        .columns = {{.title = "clocks", .numeric = false},
