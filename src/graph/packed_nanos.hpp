@@ -42,17 +42,23 @@ class PackedNanos {
     std::uint32_t whole = kNone;
   };
   void flush() {
-    const auto [least, most] = std::minmax_element(
-        pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
-    Block block{*least, kNone};
-    if (static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least) > 0xffffffffULL) {
+    Nanos least = pending_[0];
+    Nanos most = pending_[0];
+    for (std::size_t i = 1; i < fill_; ++i) {
+      least = std::min(least, pending_[i]);
+      most = std::max(most, pending_[i]);
+    }
+    Block block{least, kNone};
+    if (static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least) > 0xffffffffULL) {
       block.whole = static_cast<std::uint32_t>(whole_.size());
       whole_.insert(whole_.end(), pending_.begin(),
                     pending_.begin() + static_cast<std::ptrdiff_t>(fill_));
       low_.insert(low_.end(), fill_, 0U);
     } else {
+      std::array<std::uint32_t, kBlock> low;
       for (std::size_t i = 0; i < fill_; ++i)
-        low_.push_back(static_cast<std::uint32_t>(pending_[i] - block.base));
+        low[i] = static_cast<std::uint32_t>(pending_[i] - least);
+      low_.insert(low_.end(), low.begin(), low.begin() + static_cast<std::ptrdiff_t>(fill_));
     }
     blocks_.push_back(block);
     fill_ = 0;

@@ -36,8 +36,8 @@ struct Launches {
     const auto at = [&](Nanos t) {
       return std::lower_bound(list.begin(), list.end(), std::pair<Nanos, trace::StringId>(t, 0));
     };
-    for (auto it = at(a); it != at(b); ++it) ++counts[it->second].first;
-    for (auto it = at(c); it != at(d); ++it) ++counts[it->second].second;
+    for (auto it = at(a), last = at(b); it < last; ++it) ++counts[it->second].first;
+    for (auto it = at(c), last = at(d); it < last; ++it) ++counts[it->second].second;
     std::int64_t common = 0;
     std::int64_t larger = 0;
     for (const auto& [name, n] : counts) {
@@ -80,13 +80,18 @@ class StepFinder {
   void gather() {
     std::unordered_map<trace::StringId, std::string>
         stems;  // "decode 17" and "decode 18" mark the same
+    std::vector<bool> step(table_.strings.size());
+    for (trace::StringId s = 0; s < step.size(); ++s)
+      step[s] = table_.strings.view(s).starts_with("ProfilerStep#");
     for (trace::EventId e = 0; e < table_.size(); ++e) {
       const trace::EventKind kind = table_.kind[e];
-      if (kind != trace::EventKind::kAnnotation && kind != trace::EventKind::kHostOp) continue;
+      if (kind != trace::EventKind::kAnnotation &&
+          (kind != trace::EventKind::kHostOp || !step[table_.name[e]]))
+        continue;
       const Mark mark{table_.start_ns[e], table_.end_ns(e), table_.name[e]};
-      if (table_.name_of(e).starts_with("ProfilerStep#")) {
+      if (step[mark.name]) {
         profiler_.push_back(mark);
-      } else if (kind == trace::EventKind::kAnnotation) {
+      } else {
         auto [stem, fresh] = stems.try_emplace(mark.name);
         if (fresh) stem->second = without_digits(table_.name_of(e));
         marks_[{table_.track[e], stem->second}].push_back(mark);

@@ -116,6 +116,7 @@ class PieceSorter {
       : starts_(table.start_ns), before_(before) {}
 
   void sort(std::span<EventId> ids) {
+    if (sorted(ids)) return;
     keyed_.clear();
     keyed_.reserve(ids.size());
     for (const EventId id : ids) keyed_.push_back({starts_[id], id});
@@ -134,6 +135,15 @@ class PieceSorter {
     Nanos start = 0;
     EventId id = 0;
   };
+  // Profilers mostly write the events of a track in order.
+  [[nodiscard]] bool sorted(std::span<const EventId> ids) const {
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+      const Nanos last = starts_[ids[i - 1]];
+      const Nanos next = starts_[ids[i]];
+      if (last > next || (last == next && before_(ids[i], ids[i - 1]))) return false;
+    }
+    return true;
+  }
   const Column<Nanos>& starts_;
   const EventOrder& before_;
   std::vector<Keyed> keyed_;
@@ -180,7 +190,7 @@ Order order_events(const EventTable& table, const std::vector<std::uint32_t>& pl
 template <class T, class Map>
 void gather(Column<T>& column, const Order& order, Map&& map) {
   Column<T> sorted;
-  for (const EventId old : order) sorted.push_back(map(column[old]));
+  sorted.append(order.size(), [&, next = order.begin()]() mutable { return map(column[*next++]); });
   column = std::move(sorted);
 }
 

@@ -38,14 +38,27 @@ void Runs::Set::put_first(Ref r, std::uint16_t t, std::size_t way) {
   tag[0] = t;
 }
 
+namespace {
+bool fits(Run& run, const char* p) {
+  return same_bytes(p, run.text(), run.length) && may_start(run.last.type, p[run.length]);
+}
+}  // namespace
+
 Run* Runs::find(ShapeNode* node, std::uint64_t name, const char* p) {
+  // Not to be dropped when its record is retired: whatever took its place says what it is.
+  if (Run* const run = node->recent;
+      run != nullptr && run->from == node && run->name == name && fits(*run, p)) {
+    ++node->hits;
+    return run;
+  }
   const auto [set, tag] = home_of(node, name);
   Run* same_name = nullptr;
   for (std::size_t way = 0; way < kWays && set.ref[way] != 0; ++way) {
     if (set.tag[way] != tag) continue;
     Run* const run = run_at(set.ref[way]);
     if (run->from != node || run->name != name) continue;
-    if (same_bytes(p, run->text(), run->length) && may_start(run->last.type, p[run->length])) {
+    if (fits(*run, p)) {
+      node->recent = run;
       if (way != 0) set.put_first(set.ref[way], tag, way);
       ++node->hits;
       return run;
@@ -196,6 +209,7 @@ void Runs::clear() {
   for (auto& refs : free_) refs.clear();
   retired_.clear();
   next_unit_ = 1;
+  shapes_.forget_runs();  // other records will begin elsewhere
   stale_ = false;
   cancel();
 }

@@ -420,10 +420,18 @@ Scan EventScanner::next(const char*& p, const char* end, RawEvent& event) {
     runs_.clear();
   }
   runs_.settle();
-  const char* q = p;
   event.clear();
+  if (const auto like = counted_.find(p, end); like.length > 0) {
+    event.phase = like.phase;
+    p += like.length;
+    return Scan::kEvent;
+  }
+  const char* q = p;
   const Scan scan = this->scan(q, end, event);
   runs_.cancel();
+  if (scan == Scan::kEvent && remember_ && CountedEvents::counts(event.phase)) {
+    counted_.learn(p, q, event.phase);
+  }
   if (scan != Scan::kNeedMore) p = q;
   return scan;
 }

@@ -1,5 +1,6 @@
 // The event scanner: from the window's bytes to one RawEvent after the other.
 #pragma once
+#include "counted.hpp"
 #include "event.hpp"
 #include "runs.hpp"
 #include "shapes.hpp"
@@ -32,6 +33,7 @@ class EventScanner {
 
   Shapes shapes_;
   Runs runs_;
+  CountedEvents counted_;
   bool remember_;
   const char* reason_ = "";
 };

@@ -28,6 +28,10 @@ void Shapes::forget() {
   full_ = false;
 }
 
+void Shapes::forget_runs() {
+  for (ShapeNode& node : nodes_) node.recent = nullptr;
+}
+
 ShapeEdge* Shapes::add(ShapeNode* node, std::string_view literal, const Step& step) {
   // A zero byte could match the padding behind the window.
   if (step.odd || literal.size() > kLongestLiteral ||

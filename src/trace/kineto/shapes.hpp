@@ -32,6 +32,7 @@ struct Step {
 
 inline constexpr std::size_t kLongestLiteral = 160;
 
+struct Run;
 struct ShapeNode;
 struct alignas(64) ShapeEdge {
   Step step;
@@ -48,6 +49,7 @@ struct ShapeNode {
   Context context = Context::kBeforeEvent;
   std::uint16_t edges = 0;
   bool runs = true;        ///< worth asking for runs (runs.hpp)
+  Run* recent = nullptr;   ///< the run found last
   std::uint32_t hits = 0;  ///< of runs
   std::uint32_t misses = 0;
 };
@@ -66,6 +68,8 @@ class Shapes {
   [[nodiscard]] bool full() const { return full_; }
   /// Between events only.
   void forget();
+  /// Likewise: no node has a recent run any more.
+  void forget_runs();
 
  private:
   std::vector<ShapeNode> nodes_;

@@ -1,6 +1,8 @@
 // Cleaning of text and compaction of values; only text that is not plain comes here.
 #include "text.hpp"
 
+#include <array>
+
 #include "bytes.hpp"
 #include "number.hpp"
 
@@ -207,7 +209,7 @@ class Compactor {
   bool run() {
     for (;;) {
       while (p_ < end_ && is_space(*p_)) ++p_;
-      if (p_ == end_) return next_ == Next::kComma && open_.empty();
+      if (p_ == end_) return next_ == Next::kComma && depth_ == 0;
       if (!step(*p_)) return false;
     }
   }
@@ -221,22 +223,22 @@ class Compactor {
     switch (c) {
       case '[':
       case '{':
-        if (!value || open_.size() == kDepth) return false;
-        open_.push_back(c == '[' ? ']' : '}');
+        if (!value || depth_ == kDepth) return false;
+        open_[depth_++] = c == '[' ? ']' : '}';
         next_ = c == '[' ? Next::kFirstValue : Next::kFirstKey;
         return punctuation(c);
       case ']':
       case '}':
-        if (open_.empty() || open_.back() != c) return false;
+        if (depth_ == 0 || open_[depth_ - 1] != c) return false;
         if (next_ != Next::kComma && next_ != (c == ']' ? Next::kFirstValue : Next::kFirstKey)) {
           return false;
         }
-        open_.pop_back();
+        --depth_;
         next_ = Next::kComma;
         return punctuation(c);
       case ',':
-        if (next_ != Next::kComma || open_.empty()) return false;
-        next_ = open_.back() == ']' ? Next::kValue : Next::kKey;
+        if (next_ != Next::kComma || depth_ == 0) return false;
+        next_ = open_[depth_ - 1] == ']' ? Next::kValue : Next::kKey;
         return punctuation(c);
       case ':':
         if (next_ != Next::kColon) return false;
@@ -291,7 +293,8 @@ class Compactor {
   const char* p_;
   const char* end_;
   Repairs& repairs_;
-  std::string open_;
+  std::array<char, kDepth> open_;
+  std::size_t depth_ = 0;
   Next next_ = Next::kValue;
 };
 

@@ -1,6 +1,7 @@
 // The event table: what a profiler recorded, whatever its format. One folder a format reads into
 // it.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -87,6 +88,18 @@ class Column {
     blocks_.back()[size_ % kBlock] = v;
     ++size_;
   }
+  /// `n` values, one after the other from next().
+  template <class Next>
+  void append(std::size_t n, Next&& next) {
+    while (n > 0) {
+      if (size_ % kBlock == 0) blocks_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
+      T* const at = blocks_.back().get() + size_ % kBlock;
+      const std::size_t some = std::min(n, kBlock - size_ % kBlock);
+      for (std::size_t i = 0; i < some; ++i) at[i] = next();
+      size_ += some;
+      n -= some;
+    }
+  }
   T& operator[](std::size_t i) { return blocks_[i / kBlock][i % kBlock]; }
   const T& operator[](std::size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -171,7 +184,7 @@ struct EventTable {
 
 struct ReadOptions {
   std::size_t window_bytes = std::size_t{1}
-                             << 20;  ///< 64 B and up; the result does not depend on it
+                             << 18;  ///< 64 B and up; the result does not depend on it
   int threads = 1;                   ///< 1 or more; the result does not depend on it
 };
 
