@@ -14,6 +14,7 @@ namespace ergon::trace::kineto {
 namespace {
 
 constexpr std::size_t kRecentTracks = 64;
+constexpr std::size_t kRecentNames = 1024;
 constexpr std::size_t kCachedDetails = 1024;
 // Longer raw text is not cached: the cache has a bound.
 constexpr std::size_t kLongestCached = 1024;
@@ -34,7 +35,10 @@ std::size_t Builder::TrackKeyHash::operator()(const TrackKey& key) const {
 }
 
 Builder::Builder(EventTable& table)
-    : table_(table), recent_(kRecentTracks, {TrackKey{}, kNoTrack}), details_(kCachedDetails) {}
+    : table_(table),
+      recent_(kRecentTracks, {TrackKey{}, kNoTrack}),
+      names_(kRecentNames),
+      details_(kCachedDetails) {}
 
 void Builder::skip(std::string_view reason, std::uint64_t offset, bool damage,
                    std::uint64_t count) {
@@ -59,6 +63,13 @@ StringId Builder::text_of(const RawText& text, const Place& offset) {
   scratch_.clear();
   count_repairs(append_clean(scratch_, text.text), offset);
   return table_.strings.intern(scratch_);
+}
+
+StringId Builder::name_of(const RawEvent& event, const Place& offset) {
+  if (!event.name.plain) return text_of(event.name, offset);
+  StringId& recent = names_[event.name_hash % kRecentNames];
+  if (table_.strings.view(recent) != event.name.text) recent = text_of(event.name, offset);
+  return recent;
 }
 
 StringId Builder::detail_text(const RawEvent& event, Family family, const Place& offset) {
@@ -137,6 +148,13 @@ std::int64_t Builder::id_of(const RawEvent& event, Field field, const Place& off
 
 std::uint32_t Builder::track_of(const RawEvent& event, const Category& category,
                                 const Place& offset) {
+  const bool host = !category.gpu && event.usable(Field::kProcess) &&
+                    event.usable(Field::kThread) && event.process_text.empty() &&
+                    event.thread_text.empty();
+  if (host && last_track_ && event[Field::kProcess] == last_process_ &&
+      event[Field::kThread] == last_thread_) {
+    return *last_track_;
+  }
   TrackKey key;
   key.gpu = category.gpu;
   if (key.gpu) {
@@ -151,7 +169,15 @@ std::uint32_t Builder::track_of(const RawEvent& event, const Category& category,
     key.line = id_of(event, Field::kThread, offset);
   }
   auto& [recent_key, recent_track] = recent_[mix(key.group, key.line, key.context) % kRecentTracks];
-  if (recent_track != kNoTrack && recent_key == key) return recent_track;
+  if (host) {
+    last_process_ = key.group;
+    last_thread_ = key.line;
+    last_track_.reset();
+  }
+  if (recent_track != kNoTrack && recent_key == key) {
+    if (host) last_track_ = recent_track;
+    return recent_track;
+  }
   const auto [it, added] = tracks_.try_emplace(key, static_cast<std::uint32_t>(tracks_.size()));
   if (added) {
     Track track;
@@ -197,7 +223,7 @@ Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
   row.time = event[Field::kStart];
   row.track = track_of(event, category, offset);
   if (row.kind == EventKind::kApi) calls_api_[row.track] = true;
-  row.name = event.is(Field::kName) ? text_of(event.name, offset) : 0;
+  row.name = event.is(Field::kName) ? name_of(event, offset) : 0;
   row.detail = detail_of(event, category.family, offset);
   if (event.usable(Field::kCorrelation) && event[Field::kCorrelation] != 0xffffffff) {
     row.correlation = event[Field::kCorrelation];

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -75,6 +76,7 @@ class Builder {
   std::int64_t id_of(const RawEvent& event, Field field, const Place& offset);
   std::uint32_t track_of(const RawEvent& event, const Category& category, const Place& offset);
   StringId text_of(const RawText& text, const Place& offset);
+  StringId name_of(const RawEvent& event, const Place& offset);
   StringId detail_of(const RawEvent& event, Family family, const Place& offset);
   StringId cached_detail(const RawEvent& event, Family family, const Place& offset);
   StringId detail_text(const RawEvent& event, Family family, const Place& offset);
@@ -83,7 +85,12 @@ class Builder {
   EventTable& table_;
   std::unordered_map<TrackKey, std::uint32_t, TrackKeyHash> tracks_;
   std::vector<std::pair<TrackKey, std::uint32_t>> recent_;
-  std::vector<bool> calls_api_;  // by track
+  // The thread of the latest event on a host.
+  std::int64_t last_process_ = 0;
+  std::int64_t last_thread_ = 0;
+  std::optional<std::uint32_t> last_track_;
+  std::vector<bool> calls_api_;   // by track
+  std::vector<StringId> names_;  // by RawEvent::name_hash
   std::vector<CachedDetail> details_;
   std::vector<Half> halves_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;

@@ -28,8 +28,7 @@ bool fit(std::string_view text) {
 
 }  // namespace
 
-bool CountedEvents::like(const char* p, const char* end, const Pattern& pattern) {
-  if (static_cast<std::size_t>(end - p) < pattern.length) return false;
+bool CountedEvents::like(const char* p, const Pattern& pattern) {
 #if defined(__AVX2__)
   const __m256i zero = _mm256_set1_epi8('0');
   const __m256i nine = _mm256_set1_epi8(9);
@@ -58,7 +57,9 @@ bool CountedEvents::like(const char* p, const char* end, const Pattern& pattern)
 
 void CountedEvents::learn(const char* begin, const char* end, char phase) {
   const std::string_view text(begin, static_cast<std::size_t>(end - begin));
-  if (text.size() > kLongest || !fit(text)) return;
+  const std::array<char, 3> quoted{'"', phase, '"'};
+  const std::size_t at = text.find(std::string_view(quoted.data(), quoted.size()));
+  if (text.size() > kLongest || at == std::string_view::npos || !fit(text)) return;
   // The one that was not seen for longest gives way.
   if (count_ < kPatterns) {
     order_[count_] = static_cast<std::uint8_t>(count_);
@@ -71,6 +72,7 @@ void CountedEvents::learn(const char* begin, const char* end, char phase) {
                          [](char c) { return is_digit(c) ? '\xff' : '\0'; });
   pattern.length = text.size();
   pattern.phase = phase;
+  pattern.phase_at = at + 1;
 }
 
 }  // namespace ergon::trace::kineto

@@ -21,7 +21,10 @@ class CountedEvents {
   Match find(const char* p, const char* end) {
     for (std::size_t i = 0; i < count_; ++i) {
       const Pattern& pattern = patterns_[order_[i]];
-      if (!like(p, end, pattern)) continue;
+      if (static_cast<std::size_t>(end - p) < pattern.length ||
+          p[pattern.phase_at] != pattern.phase || !like(p, pattern)) {
+        continue;
+      }
       put_first(i);
       return {pattern.length, pattern.phase};
     }
@@ -42,6 +45,7 @@ class CountedEvents {
     std::array<char, kLongest> text;
     std::array<char, kLongest> digit;  // 0xff where any digit will do
     std::size_t length = 0;
+    std::size_t phase_at = 0;  // a place that tells apart what mostly is no match
     char phase = 0;
   };
 
@@ -50,7 +54,7 @@ class CountedEvents {
     for (; i > 0; --i) order_[i] = order_[i - 1];
     order_[0] = first;
   }
-  static bool like(const char* p, const char* end, const Pattern& pattern);
+  static bool like(const char* p, const Pattern& pattern);
 
   std::array<Pattern, kPatterns> patterns_;
   std::array<std::uint8_t, kPatterns> order_{};  // most recent first

@@ -42,6 +42,7 @@ struct RawEvent {
   DetailMemo* memo = nullptr;  ///< of the first `memo_details` of detail
   std::uint8_t memo_details = 0;
   RawText name;
+  std::uint64_t name_hash = 0;  ///< tells most names apart; stands where `name` does
   RawText meta_name;
   /// By Field: times in ns, all else as it stands.
   std::array<std::int64_t, static_cast<std::size_t>(Field::kDetail)> number{};

@@ -408,7 +408,9 @@ Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
       if (p >= end) return Scan::kNeedMore;
     } else {
       if (const Scan scan = take(p, end, *step, e); scan != Scan::kEvent) return scan;
-      if (step->field == Field::kName && e.is(Field::kName)) name = hash_of(e.name.text);
+      if (step->field == Field::kName && e.is(Field::kName)) {
+        name = e.name_hash = hash_of(e.name.text);
+      }
     }
     if (runs_.recording()) record(*step, e);
   }
