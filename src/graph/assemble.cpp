@@ -48,12 +48,16 @@ std::vector<Pre> time_order(const Draft& d) {
     const std::uint32_t r = heads.top().row;
     heads.pop();
     // a row runs on while it stays ahead of the others
+    const Nanos others = heads.empty() ? std::numeric_limits<Nanos>::max() : heads.top().start;
+    Row row = rows[r];
     do {
-      order.push_back(rows[r].next++);
-      if (rows[r].next == rows[r].last) break;
-      const Head mine{d.node_start(rows[r].next), rank(d, rows[r].next), r};
-      if (!heads.empty() && mine > heads.top()) break;
+      order.push_back(row.next++);
+      if (row.next == row.last) break;
+      const Nanos start = d.node_start(row.next);
+      if (start < others) continue;
+      if (!heads.empty() && Head{start, rank(d, row.next), r} > heads.top()) break;
     } while (true);
+    rows[r] = row;
     push(r);
   }
   return order;

@@ -2,6 +2,7 @@
 #include "runs.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -30,12 +31,16 @@ Runs::Home Runs::home_of(const ShapeNode* node, std::uint64_t name) {
 
 // The ways before `way` move down by one.
 void Runs::Set::put_first(Ref r, std::uint16_t t, std::size_t way) {
-  for (; way > 0; --way) {
-    ref[way] = ref[way - 1];
-    tag[way] = tag[way - 1];
-  }
-  ref[0] = r;
-  tag[0] = t;
+  static_assert(kWays == 4 && sizeof(Ref) == 2 && std::endian::native == std::endian::little);
+  const auto shift = [way](auto& ways, std::uint16_t first) {
+    const auto all = std::bit_cast<std::uint64_t>(ways);
+    const std::uint64_t before = (std::uint64_t{1} << (16 * way)) - 1;
+    const std::uint64_t behind = ~(before << 16U | 0xffffU);
+    ways = std::bit_cast<std::array<std::uint16_t, kWays>>((all & behind) | (all & before) << 16U |
+                                                           first);
+  };
+  shift(ref, r);
+  shift(tag, t);
 }
 
 namespace {
