@@ -25,9 +25,11 @@ namespace {
 constexpr double kSame = 1e-9;
 // Without switch cost plans are cheap to improve: to this gap, whatever the target.
 constexpr double kCheapGap = 1e-6;
-// The bound of pairs of GPUs is dear: from this gap on, and with so many steps of its sums.
+// The bound of pairs of GPUs is dear: from this gap on, and with so many steps of its sums; then,
+// from a larger gap on, with twice and four times the points in time, and as many steps again.
 constexpr double kPairsFrom = 2e-3;
 constexpr double kPairWork = 5e9;
+constexpr double kFinePairsFrom = 1.25e-2;
 
 Choice fastest_choice(const Problem& problem) {
   Choice out;
@@ -286,16 +288,30 @@ void CoupledSolver::Parts::join(Solution& best, const Choice& early, const Choic
 void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double> prices,
                                           double deadline_s) {
   if (problem.switching.min_run_s > 0) return;
-  const double passes = std::floor(kPairWork / std::max(PairBound(problem, net).work(), 1.0));
+  const double work = std::max(PairBound(problem, net).work(), 1.0);
+  const double passes = std::floor(kPairWork / work);
   std::vector<double> raised(prices.size());
+  const auto try_scale = [&](double scale, std::uint32_t fineness) {
+    for (std::size_t a = 0; a < raised.size(); ++a) raised[a] = scale * prices[a];
+    const double value = bound.bound_of_pairs(raised, deadline_s, fineness);
+    best.lower_bound_j = std::max(best.lower_bound_j, value);
+    return value;
+  };
   double last = -kInfinity;
+  double good_scale = 1;
   double scale = 1;
   for (int pass = 0; pass < std::min(passes, 4.0); ++pass, scale += 0.025) {
-    for (std::size_t a = 0; a < raised.size(); ++a) raised[a] = scale * prices[a];
-    const double value = bound.bound_of_pairs(raised, deadline_s);
-    best.lower_bound_j = std::max(best.lower_bound_j, value);
+    const double value = try_scale(scale, 1);
     if (value <= last) break;
     last = value;
+    good_scale = scale;
+  }
+  double left = kPairWork;
+  for (const std::uint32_t fineness : {2U, 4U}) {
+    left -= fineness * work;
+    const double gap = best.value.energy_j - best.lower_bound_j;
+    if (best.choice.empty() || gap <= kFinePairsFrom * best.lower_bound_j || left < 0) break;
+    try_scale(good_scale, fineness);
   }
 }
 

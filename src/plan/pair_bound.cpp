@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostClockPairs = 4096;
 // Up to so many GPUs all ways to pair them are compared; above, the dearest pairs are taken first.
 constexpr std::size_t kAllPairings = 12;
-// Steps of the grid on each side of zero.
+// Steps of the grid on each side of zero, for each unit of fineness.
 constexpr double kReachSteps = 120;
 
 double fastest_s(const ClockChain& chain, std::uint32_t i) {
@@ -40,8 +40,12 @@ struct PairBound::Step {
   Item item;  // positions, and the waits if any
 };
 
-PairBound::PairBound(const Problem& problem, const Network& net)
-    : problem_(problem), net_(net), gpu_of_(net.row.size()), into_(net.row.size()) {
+PairBound::PairBound(const Problem& problem, const Network& net, std::uint32_t fineness)
+    : problem_(problem),
+      net_(net),
+      reach_steps_(kReachSteps * fineness),
+      gpu_of_(net.row.size()),
+      into_(net.row.size()) {
   for (std::uint32_t g = 0; g < problem.gpus.size(); ++g) {
     chains_.push_back(make_clock_chain(problem, g));
     for (std::uint32_t i = net.row_begin[g]; i < net.row_begin[g + 1]; ++i) gpu_of_[i] = g;
@@ -201,7 +205,7 @@ PairGrid PairBound::grid_for(std::uint32_t a, std::uint32_t b) const {
   }
   const double change = problem_.switching.time_s;
   const double reach = std::max(3 * sum / std::max(packs, 1.0), 2 * (change + lag));
-  double step = reach / kReachSteps;
+  double step = reach / reach_steps_;
   if (change >= step) step = change / std::ceil(change / step);
   const auto half = static_cast<std::uint32_t>(std::min(std::ceil(reach / step), 4096.0));
   return {step, std::max(half, 4U)};
@@ -386,7 +390,7 @@ double PairBound::work() const {
   double sum = 0;
   for (const ClockChain& c : chains_) {
     if (c.size() == 0 || !c.aligned) continue;
-    sum += static_cast<double>(c.slots()) * c.first[1] * (2 * kReachSteps);
+    sum += static_cast<double>(c.slots()) * c.first[1] * (2 * reach_steps_);
   }
   return sum;
 }

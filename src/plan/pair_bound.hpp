@@ -17,8 +17,9 @@ namespace ergon::plan {
 /// difference is rounded downwards. Other waits keep their price alone.
 class PairBound {
  public:
-  /// Keeps references to both.
-  PairBound(const Problem& problem, const Network& net);
+  /// Keeps references to both. `fineness`: so many times the usual points of time differences; work
+  /// and bound grow with it.
+  PairBound(const Problem& problem, const Network& net, std::uint32_t fineness = 1);
 
   /// What all pairs together cost at least at these prices (W, by arc; negative ones count as 0),
   /// to be compared with the sum of the two PriceDp costs of each pair. Both GPUs of a pair need
@@ -46,6 +47,7 @@ class PairBound {
 
   const Problem& problem_;
   const Network& net_;
+  double reach_steps_;  // of the grid, on each side of zero
   std::vector<ClockChain> chains_;
   std::vector<std::uint32_t> gpu_of_;             // by index into row
   std::vector<std::vector<Network::Wait>> into_;  // by index into row

@@ -16,8 +16,9 @@ PricedBound::PricedBound(const Problem& problem, const Network& net)
   for (const ClockChain& chain : chains_) dps_.emplace_back(chain);
 }
 
-double PricedBound::bound_of_pairs(std::span<const double> prices, double deadline_s) {
-  PairBound pairs(problem_, net_);
+double PricedBound::bound_of_pairs(std::span<const double> prices, double deadline_s,
+                                   std::uint32_t fineness) {
+  PairBound pairs(problem_, net_, fineness);
   return bound(prices, deadline_s, &pairs);
 }
 

@@ -23,8 +23,10 @@ class PricedBound {
   double bound(std::span<const double> prices, double deadline_s) {
     return bound(prices, deadline_s, nullptr);
   }
-  /// The same, with the waits within pairs of GPUs kept; never lower, and dear to find.
-  double bound_of_pairs(std::span<const double> prices, double deadline_s);
+  /// The same, with the waits within pairs of GPUs kept; never lower, and dear to find. `fineness`
+  /// as for PairBound.
+  double bound_of_pairs(std::span<const double> prices, double deadline_s,
+                        std::uint32_t fineness = 1);
   /// The cheapest choice at the prices of the last call, by pack; not a plan within the deadline.
   [[nodiscard]] const Choice& cheapest() const { return cheapest_; }
 

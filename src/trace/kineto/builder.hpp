@@ -89,7 +89,7 @@ class Builder {
   std::int64_t last_process_ = 0;
   std::int64_t last_thread_ = 0;
   std::optional<std::uint32_t> last_track_;
-  std::vector<bool> calls_api_;   // by track
+  std::vector<bool> calls_api_;  // by track
   std::vector<StringId> names_;  // by RawEvent::name_hash
   std::vector<CachedDetail> details_;
   std::vector<Half> halves_;

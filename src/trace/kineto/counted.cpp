@@ -18,7 +18,8 @@ bool fit(std::string_view text) {
     if (c == '\0' || c == '\\') return false;
     if (c == '"') {
       quoted = !quoted;
-    } else if (!quoted && !is_digit(c) && !is_space(c) && kPunctuation.find(c) == kPunctuation.npos) {
+    } else if (!quoted && !is_digit(c) && !is_space(c) &&
+               kPunctuation.find(c) == kPunctuation.npos) {
       if (c != '-' || is_digit(before) || before == '.') return false;
     }
     before = c;
