@@ -5,11 +5,13 @@
 #include <limits>
 
 #include "renewals.hpp"
+#include "text.hpp"
 
 namespace ergon::meter {
 namespace {
 
 constexpr std::size_t kFewestSteps = 6;
+constexpr std::size_t kMostLooks = 20'000'000;
 constexpr std::size_t kDraws = 400;  ///< of the bootstrap
 
 // What the counter says was drawn: its energy at every tick, and where a load stepped between two
@@ -179,7 +181,10 @@ Result<OwnWindow> fit_own_window(const Series& series) {
   const double period = model.update_period_s->value;
   const double tick = model.energy_tick_s->value;
   if (model.period_hidden || model.read_interval.si() > std::min(period, tick) / 3)
-    return unknown("the readings come too seldom for this sensor");
+    return unknown(
+        "the readings come too seldom for this sensor: power or counter are renewed as often as "
+        "they are read, every " +
+        seconds_text(model.read_interval.si()));
   const Nanos origin = series.time_ns.front();
   auto renewals = place(refreshes(series.time_ns, column), period * 1e9, origin);
   auto ticks = place(refreshes(series.time_ns, series.energy_j), tick * 1e9, origin);
@@ -212,10 +217,26 @@ Result<OwnWindow> fit_own_window(const Series& series) {
   auto near = near_steps(renewals, drawn, period, std::max(2 * period, longest), longest);
   if (near.size() < 2 * kFewestSteps) return wanting("too few steps lie far enough from the ends");
   StraightLine line;
+  const auto all_choices = choices;
+  const bool many = near.size() * choices.size() > kMostLooks;
+  if (many) {  // a fast sensor: the first look is a coarse one
+    std::erase_if(choices, [&, last = 0.0](const Choice& c) mutable {
+      if (c.lag > 0 || c.window < 1.1 * last) return true;
+      last = c.window;
+      return false;
+    });
+  }
   Choice best = best_of(near, line);
-  double reach = longest;
-  if (best.window < 1.2 * period) {
-    reach = 1.9 * period;
+  choices = all_choices;
+  if (many) {
+    std::erase_if(choices, [&, n = 0](const Choice& c) mutable {
+      return c.window < best.window / 3 || n++ % 5 != 0;
+    });
+  }
+  // Where the power is level, a counter's ticks scatter more over a short window than over a long
+  // one: what lies far from the steps would make a short window look longer.
+  const double reach = best.window < 1.2 * period ? 1.9 * period : 3 * best.window + 2 * period;
+  if (reach < longest / 2) {
     std::erase_if(choices, [&](const Choice& c) { return c.window + c.lag > reach; });
     near = near_steps(renewals, drawn, 0.5 * period, reach, reach);
     best = best_of(near, line);
@@ -261,8 +282,10 @@ Result<OwnWindow> fit_own_window(const Series& series) {
     windows.push_back(choices[static_cast<std::size_t>(least)].window);
   }
   std::ranges::sort(windows);
-  // A renewal is known to within half of the time between reads.
-  const double blur = std::max(model.read_interval.si() / 2, period / 200);
+  // A renewal is known to within half of the time between reads, a length to half a step of those
+  // that were tried.
+  const double half_step = best.window < 1.3 * period ? period / 200 : 0.02 * best.window;
+  const double blur = std::max(model.read_interval.si() / 2, half_step);
   OwnWindow out;
   out.window_s = {best.window, std::max(0.0, std::min(best.window, windows[kDraws / 40]) - blur),
                   std::max(best.window, windows[kDraws - 1 - kDraws / 40]) + blur,

@@ -130,6 +130,21 @@ TEST(Sensor, TheAveragingWindowIsFoundFromTheBoardsOwnCounter) {
   }
 }
 
+TEST(Sensor, TheAveragingWindowOfAFastSensor) {
+  for (const double window : {0.005, 0.1}) {
+    SyntheticSensor sensor;
+    sensor.period_s = sensor.tick_s = 0.001;
+    sensor.window_s = window;
+    sensor.poll_s = 0.00026;
+    sensor.poll_jitter_s = 0.00003;
+    const auto fit = fit_own_window(play(square(7, 3), 7, sensor, 6));
+    ASSERT_TRUE(fit) << window << ": " << fit.error().message;
+    EXPECT_NEAR(fit->window_s.value, window, 0.001 + 0.05 * window);
+    EXPECT_LE(fit->window_s.low, window);
+    EXPECT_GE(fit->window_s.high, window);
+  }
+}
+
 TEST(Sensor, TheOwnWindowOfAQuietBoardIsUnknownWithTheReason) {
   SyntheticSensor sensor;
   sensor.poll_s = 0.002;

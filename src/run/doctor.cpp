@@ -10,6 +10,8 @@ namespace ergon::run {
 namespace {
 
 constexpr Nanos kBetweenReads = 2'000'000;
+constexpr Nanos kBetweenFastReads = 200'000;  // of a sensor that is new at nearly every read
+constexpr std::size_t kFirstReads = 64;
 constexpr Nanos kAfterLoad = 500'000'000;
 constexpr const char* kNotTried = "whether clocks can be changed was not tried";
 constexpr double kHot = 85;
@@ -115,6 +117,14 @@ class Doctor {
     found_.gpus.push_back(std::move(checkup));
   }
 
+  // Whether most of the first readings found another power than the one before.
+  static bool fast_sensor(const meter::Series& series) {
+    std::size_t changes = 0;
+    for (std::size_t i = 1; i < series.size(); ++i)
+      changes += series.power_w[i] != series.power_w[i - 1] ? 1 : 0;
+    return 5 * changes > 3 * series.size();
+  }
+
   // Reads energy and power as fast as makes sense, all GPUs in turn.
   void watch() {
     std::vector<meter::Series> series(machine_->gpus.size());
@@ -123,6 +133,7 @@ class Doctor {
     fields.clocks = fields.throttle = fields.temperature = false;
     Nanos end = options_.now() + std::llround(options_.watch.si() * 1e9);
     bool loaded = options_.load_runs != nullptr;
+    Nanos between = kBetweenReads;
     while (options_.now() < end) {
       if (loaded && !options_.load_runs()) {
         loaded = false;
@@ -140,7 +151,10 @@ class Doctor {
             sample->energy_uj ? static_cast<double>(*sample->energy_uj) * 1e-6 : meter::kMissing);
         calls[i].push_back(sample->end_ns - sample->begin_ns);
       }
-      options_.sleep(kBetweenReads);
+      if (between == kBetweenReads && !series.empty() && series[0].size() == kFirstReads &&
+          std::ranges::any_of(series, fast_sensor))
+        between = kBetweenFastReads;
+      options_.sleep(between);
     }
     for (std::size_t i = 0; i < series.size(); ++i) {
       if (series[i].size() < 2) continue;
