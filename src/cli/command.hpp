@@ -71,6 +71,8 @@ struct Command {
       {};                      ///< formats of --export beyond those of every answer ("perfetto")
   bool uses_gpu = false;       ///< takes the global --gpu SEL
   bool wraps_program = false;  ///< takes "-- PROGRAM ARGS..."; failures of the tool are exit 125
+  /// What the exit status says, in words, where it is not the usual.
+  std::string exit_status = {};
   /// Flags of which one may stand in place of the program; then exit codes are the ordinary ones.
   std::vector<std::string> instead_of_program = {};
   /// Does the work; 0, or 1 where the answer is "no". Empty: the command is not part of this build

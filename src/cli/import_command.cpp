@@ -175,6 +175,10 @@ Result<int> import_run(Context& context) {
     return fail(Errc::kInvalidArgument, "--reference needs --sensor",
                 "ergon import LOG --sensor --reference METER.csv");
   }
+  if (context.given("window") && !context.enabled("sensor")) {
+    return fail(Errc::kInvalidArgument, "--window needs --sensor",
+                "ergon import LOG --sensor --window 2s");
+  }
   for (const auto& path : paths) {
     std::error_code error;
     if (context.output() && std::filesystem::equivalent(path, *context.output(), error)) {

@@ -10,6 +10,8 @@
 namespace ergon::cli {
 namespace {
 
+constexpr int kImportWidth = 100;
+
 using meter::EnergyReading;
 using meter::SensorModel;
 using meter::Series;
@@ -162,7 +164,8 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
                             {.title = "counter ticks every", .unit = "ms"},
                             {.title = "scatter", .unit = "W"},
                             {.title = "clock, median", .numeric = false}},
-                .rows = {}};
+                .rows = {},
+                .width = kImportWidth};
   Table energies{
       .title = "Energy",
       .columns = {{.title = "gpu", .numeric = false},
@@ -176,7 +179,8 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
                   {.title = "trapezoid / counter", .significant = 5}},
       .rows = {},
       .note = "the interval is of what the sensor saw; at the board's supply its gain adds " +
-              figure_text(meter::kBoardGain95 * 100, "%")};
+              figure_text(meter::kBoardGain95 * 100, "%"),
+      .width = kImportWidth};
   if (reference) {
     energies.columns.insert(energies.columns.end(), {{.title = "at the supply, from", .unit = "J"},
                                                      {.title = "at the supply, to", .unit = "J"},
@@ -242,9 +246,10 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
     const auto ms = [](const std::optional<Estimate>& e) {
       return e ? Value(e->value * 1e3) : Value();
     };
-    sensors.rows.push_back({s.gpu, model.read_interval.si() * 1e3, ms(model.update_period_s),
-                            ms(model.averaging_window_s), ms(model.energy_tick_s), model.noise_w,
-                            clocks});
+    const double read_ms = model.read_interval.si() * 1e3;
+    sensors.rows.push_back({s.gpu, read_ms > 0 ? Value(read_ms) : Value(),
+                            ms(model.update_period_s), ms(model.averaging_window_s),
+                            ms(model.energy_tick_s), model.noise_w, clocks});
 
     Window span = span_of(s);
     const double shift_s = fit ? fit->clock_shift.si() - fit->lag.si() : 0;
@@ -289,7 +294,9 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
         row.push_back(std::move(metered));
         row.push_back(std::move(held));
       }
-      if (!r.why_unknown.empty())
+      if (s.size() == 1) {
+        answer.lines.push_back("GPU " + s.gpu + ": one reading alone tells no energy.");
+      } else if (!r.why_unknown.empty())
         answer.lines.push_back("GPU " + s.gpu + ": " + r.why_unknown + ".");
       energy.push(std::move(e));
     }

@@ -71,7 +71,11 @@ std::string man_page(const Command& command) {
   for (const Example& example : command.examples) {
     out += ".TP\n.B " + roff(example.line) + "\n" + roff(example.what) + "\n";
   }
-  out += kExitStatus;
+  if (command.exit_status.empty()) {
+    out += kExitStatus;
+  } else {
+    out += ".SH \"EXIT STATUS\"\n" + roff(command.exit_status) + "\n";
+  }
   out += ".SH \"SEE ALSO\"\n.BR ergon (1)\n";
   return out;
 }

@@ -481,6 +481,7 @@ const Command& measure_command() {
       .exports = {"openmetrics"},
       .uses_gpu = true,
       .wraps_program = true,
+      .exit_status = "the program's own; 125 ergon failed; 126 not executable; 127 not found.",
       .instead_of_program = {"pid", "duration"},
       .run = measure_run,
   };

@@ -74,6 +74,13 @@ std::string headline(const StudyView& view) {
   const study::Study& s = view.study;
   if (s.energy_saved) {
     const bool one = s.energy_saved->count == 1;
+    if (s.energy_saved->max <= 0 && view.options.metric == study::Metric::kEnergy) {
+      const auto& bound = view.options.max_slowdown;
+      return "No setting " +
+             (bound ? "within a slowdown of " + percent_text(*bound) + " " : std::string()) +
+             "saves energy: the baseline is the best" +
+             (one ? "." : " in each of " + counted(s.energy_saved->count, "workload") + ".");
+    }
     std::string out =
         one ? "The best sampled point saves " + percent_text(s.energy_saved->mean) + " energy"
             : "The best sampled points save " + percent_text(s.energy_saved->mean) +

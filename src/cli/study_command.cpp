@@ -143,7 +143,9 @@ const Command& study_command() {
           "itself; the best ones are compared with the baseline, and what contradicts itself in "
           "the data is named. The exit status is 1 where the baseline asked for was not measured.",
       .operands = {{.name = "FILE",
-                    .help = "tables or JSON of measurements, plain, .gz or .zst; '-' is stdin",
+                    .help = "tables or JSON of measurements, run files of measure and sweep, power "
+                            "logs of one run each; "
+                            "plain, .gz or .zst; '-' is stdin",
                     .many = true,
                     .path = true}},
       .flags =
@@ -210,7 +212,9 @@ const Command& study_command() {
                .group = "Other",
                .minimum = 1},
           },
-      .examples = {{"ergon study runs.csv --max-slowdown 5%", "the best clocks within 5 %"},
+      .examples = {{"ergon study sweep.sqlite --max-slowdown 5%",
+                    "of a sweep, the best clocks within 5 %"},
+                   {"ergon study runs.csv", "what somebody else measured"},
                    {"ergon study power.csv performance.csv --metric perf-per-watt",
                     "two matrices of one campaign"},
                    {"ergon study runs.csv --baseline 1800MHz,5000MHz --by gpu,algorithm",

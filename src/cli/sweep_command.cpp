@@ -374,6 +374,9 @@ const Command& sweep_command() {
       .artefact = "the run file (SQLite), or CSV for a name that ends in .csv",
       .uses_gpu = true,
       .wraps_program = true,
+      .exit_status =
+          "0 a point counts; 1 none does; 125 ergon "
+          "failed; 126 not executable; 127 not found; 128 + N where signal N ended it.",
       .run = sweep_run,
   };
   return command;
