@@ -103,8 +103,9 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
 Table unknown_regions_table(const std::vector<run::RegionResult>& regions) {
   Table table{.title = "Why regions are unknown",
               .columns = {{.title = "region", .numeric = false},
-                          {.title = "reason", .numeric = false, .whole = true}},
-              .rows = {}};
+                          {.title = "reason", .numeric = false, .whole = true, .wrap = true}},
+              .rows = {},
+              .width = 100};
   for (const auto& region : regions) {
     if (!region.energy_j) table.rows.push_back({region.name, region.why_unknown});
   }

@@ -117,12 +117,15 @@ class Doctor {
     found_.gpus.push_back(std::move(checkup));
   }
 
-  // Whether most of the first readings found another power than the one before.
+  // Whether most of the first readings found another power, or count, than the one before.
   static bool fast_sensor(const meter::Series& series) {
-    std::size_t changes = 0;
-    for (std::size_t i = 1; i < series.size(); ++i)
-      changes += series.power_w[i] != series.power_w[i - 1] ? 1 : 0;
-    return 5 * changes > 3 * series.size();
+    const auto often = [&](const std::vector<double>& column) {
+      std::size_t changes = 0;
+      for (std::size_t i = 1; i < column.size(); ++i)
+        changes += !meter::is_missing(column[i]) && column[i] != column[i - 1] ? 1 : 0;
+      return 5 * changes > 3 * column.size();
+    };
+    return often(series.power_w) || often(series.energy_j);
   }
 
   // Reads energy and power as fast as makes sense, all GPUs in turn.

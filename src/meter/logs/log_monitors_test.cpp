@@ -167,6 +167,12 @@ TEST(LogMonitors, APipeInANameIsNoTableBetweenPipes) {
   EXPECT_EQ(defects(lone, "not_a_row"), 2U);
 }
 
+TEST(LogMonitors, ARunFileOfOursIsNamed) {
+  const auto log = read("SQLite format 3\nwhatever\n");
+  ASSERT_FALSE(log);
+  EXPECT_TRUE(says(log.error().hint, "ergon study FILE")) << log.error().hint;
+}
+
 TEST(LogMonitors, NvidiaSmisTableIsNoTableBetweenPipes) {
   const PowerLog log = good(
       "Mon Jan  1 12:00:00 2024       \n"

@@ -19,6 +19,10 @@ constexpr const char* kHint =
     "docs/formats/power_logs.md lists what can be read; nvidia-smi "
     "--query-gpu=timestamp,index,power.draw,clocks.sm --format=csv -lms 100 writes a good log";
 
+constexpr const char* kRunFileHint =
+    "a run file of 'ergon measure' or 'ergon sweep' is read by 'ergon study FILE', and played by "
+    "--gpu recorded:FILE";
+
 }  // namespace
 
 Result<PowerLog> read_log(io::ByteSource& source) {
@@ -52,7 +56,9 @@ Result<PowerLog> read_log(io::ByteSource& source) {
     if (first_text == 0) {
       first_text = line.number;
       if (const auto what = foreign_format(trimmed)) {
-        return fail(refuse("this is " + *what + ", no power log", kHint, line.number));
+        const bool ours = what->find("SQLite") != std::string::npos;
+        return fail(refuse("this is " + *what + ", no power log", ours ? kRunFileHint : kHint,
+                           line.number));
       }
       if (lines.binary())
         return fail(refuse("this is no text, so no power log", kHint, line.number));
