@@ -196,8 +196,8 @@ Solution CoupledSolver::Parts::solve_free(double deadline_s, double target_gap, 
     falling.push_back(filler.priced(pack_price, scale));
   const auto fill = [&](SlackFiller::Ways& ways, std::size_t every) {
     for (std::size_t k = 0; k < falling.size(); k += every) {
-      filler.sweep(ways, falling[k], until, true);
-      filler.sweep(ways, falling[k], until, false);
+      filler.sweep(ways, falling[k], until, true, k > 0);
+      filler.sweep(ways, falling[k], until, false, true);
     }
     offer(ways);
   };

@@ -88,13 +88,14 @@ SlackFiller::Priced SlackFiller::priced(std::span<const double> price, double sc
 
 std::uint32_t SlackFiller::best_way(std::uint32_t pack, const Priced& priced, double window_s,
                                     std::uint32_t way) const {
+  const std::uint32_t cheapest = priced.cheapest[pack];
+  if (way == cheapest && time_[way] <= window_s) return way;
   const double price = priced.price[pack];
   const auto cost = [&](std::uint32_t w) { return own_[w] + price * time_[w]; };
   // Ties stay as they are: moving all of them at once would upset the balance.
   const double now = cost(way);
   double best = time_[way] <= window_s ? now - 1e-12 * std::abs(now)
                                        : std::numeric_limits<double>::infinity();
-  const std::uint32_t cheapest = priced.cheapest[pack];
   if (time_[cheapest] <= window_s) return cost(cheapest) < best ? cheapest : way;
   for (std::uint32_t w = way_begin_[pack]; w < cheapest && time_[w] <= window_s; ++w) {
     if (cost(w) < best) {
@@ -105,16 +106,20 @@ std::uint32_t SlackFiller::best_way(std::uint32_t pack, const Priced& priced, do
   return way;
 }
 
-void SlackFiller::sweep(Ways& ways, const Priced& priced, double deadline_s, bool forwards) {
+void SlackFiller::sweep(Ways& ways, const Priced& priced, double deadline_s, bool forwards,
+                        bool goes_on) {
+  // What the sweep before found at its last visit of each pack holds still where it goes on.
   if (forwards) {
-    for (std::uint32_t i = packs_; i-- > 0;) late_[i] = end_of(i, deadline_s) - time_[ways[i]];
+    for (std::uint32_t i = goes_on ? 0 : packs_; i-- > 0;)
+      late_[i] = end_of(i, deadline_s) - time_[ways[i]];
     for (std::uint32_t i = 0; i < packs_; ++i) {
       const double start = start_of(i);
       ways[i] = best_way(i, priced, late_[i] + time_[ways[i]] - start, ways[i]);
       early_[i] = start + time_[ways[i]];
     }
   } else {
-    for (std::uint32_t i = 0; i < packs_; ++i) early_[i] = start_of(i) + time_[ways[i]];
+    for (std::uint32_t i = goes_on ? packs_ : 0; i < packs_; ++i)
+      early_[i] = start_of(i) + time_[ways[i]];
     for (std::uint32_t i = packs_; i-- > 0;) {
       const double end = end_of(i, deadline_s);
       const double start = early_[i] - time_[ways[i]];
@@ -164,7 +169,7 @@ bool SlackFiller::exchange(Ways& ways, std::uint32_t slower, double deadline_s,
       visit(1);
       if (value_of(trial).time_s > latest) continue;
       sweep(trial, free_, deadline_s, true);
-      sweep(trial, free_, deadline_s, false);
+      sweep(trial, free_, deadline_s, false, true);
       visit(5);
       const Value value = value_of(trial);
       if (value.time_s <= latest && value.energy_j < least) {

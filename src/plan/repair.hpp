@@ -32,8 +32,10 @@ class SlackFiller {
 
   /// One pass over all packs, forwards or backwards: each takes the way that is cheapest at its
   /// price within the time that the others leave it until the deadline. A plan within the deadline
-  /// stays within it; of one that is not, packs on late paths become faster.
-  void sweep(Ways& ways, const Priced& priced, double deadline_s, bool forwards);
+  /// stays within it; of one that is not, packs on late paths become faster. `goes_on`: the call
+  /// before was a sweep of the same ways and deadline the other way round.
+  void sweep(Ways& ways, const Priced& priced, double deadline_s, bool forwards,
+             bool goes_on = false);
 
   /// The next faster way of a pack; false where there is none.
   bool quicken(Ways& ways, std::uint32_t pack) const;
