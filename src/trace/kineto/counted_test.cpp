@@ -4,24 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 namespace ergon::trace::kineto {
 namespace {
 
 // Length of the match at the start of `text`, which is padded as a window is.
-std::size_t found(CountedEvents& events, std::string text) {
-  const std::size_t size = text.size();
+std::size_t found(CountedEvents& events, std::string_view event) {
+  const std::size_t size = event.size();
+  std::string text(event);
   text.resize(size + kPadding);
   return events.find(text.data(), text.data() + size).length;
 }
 
-std::size_t learned(const std::string& event, const std::string& text) {
+std::size_t learned(std::string_view event, std::string_view text) {
   CountedEvents events;
   events.learn(event.data(), event.data() + event.size(), 's');
   return found(events, text);
 }
 
-const std::string kFlow = R"(,{"ph": "s", "id": 17, "pid": 0, "ts": 1234.567, "name": "ac2g"})";
+constexpr std::string_view kFlow =
+    R"(,{"ph": "s", "id": 17, "pid": 0, "ts": 1234.567, "name": "ac2g"})";
 
 TEST(CountedEventsTest, OtherDigitsAreTheSameEvent) {
   EXPECT_EQ(learned(kFlow, kFlow), kFlow.size());
