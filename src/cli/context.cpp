@@ -148,7 +148,15 @@ bool Context::wants(std::string_view format) const {
 
 bool Context::verbose() const { return arguments_.given.contains("verbose"); }
 
-void Context::add_input(io::InputRecord input) { envelope_.inputs.push_back(std::move(input)); }
+void Context::add_input(io::InputRecord input) {
+  const auto twin = std::ranges::find(envelope_.inputs, std::pair(input.digest, input.bytes),
+                                      [](const auto& i) { return std::pair(i.digest, i.bytes); });
+  if (twin != envelope_.inputs.end() && input.bytes > 0) {
+    const std::string first = twin->path == input.path ? "twice" : "as " + twin->path + " too";
+    warn("same_input_twice", input.path + " is given " + first + ": its work counts twice");
+  }
+  envelope_.inputs.push_back(std::move(input));
+}
 
 void Context::warn(std::string code, std::string message, std::uint64_t count) {
   envelope_.warnings.push_back({std::move(code), std::move(message), count});

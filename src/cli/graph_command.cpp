@@ -93,10 +93,31 @@ void warn_of_gaps(Context& context, const std::vector<trace::EventTable>& tables
                apart);
 }
 
+// Where the work is that a time range holds nothing of; nullopt where there is none at all.
+std::optional<Error> work_elsewhere(const std::vector<const trace::EventTable*>& tables,
+                                    graph::BuildOptions options) {
+  options.range.reset();
+  const auto all = graph::build(tables, options);
+  if (!all) return std::nullopt;
+  Nanos begin = std::numeric_limits<Nanos>::max();
+  Nanos end = 0;
+  for (graph::NodeId n = 0; n < all->size(); ++n) {
+    if (graph::on_gpu(all->kind(n))) continue;  // the range is one of host starts
+    begin = std::min(begin, all->start(n));
+    end = std::max(end, all->start(n));
+  }
+  if (begin > end) return std::nullopt;
+  return Error{.code = Errc::kInvalidArgument,
+               .message = "the host starts nothing within the time range",
+               .hint = "it starts work from " + time_text(to_seconds(begin).si()) + " to " +
+                       time_text(to_seconds(end).si()) + " after the first event"};
+}
+
 Result<int> graph_run(Context& context) {
   const double begin = cpu_seconds();
   trace::ReadTimings reading;
-  ERGON_TRY(const auto tables, read_tables(context, context.operands(), &reading));
+  ERGON_TRY(auto files, input_files(context.operands()));
+  ERGON_TRY(const auto tables, read_tables(context, files, &reading));
   const double read_s = cpu_seconds() - begin;
   const auto pointers = pointers_to(tables);
   if (tables.size() > 1) warn_of_gaps(context, tables);
@@ -121,7 +142,12 @@ Result<int> graph_run(Context& context) {
     options.range = graph::TimeRange{range->begin.value_or(0),
                                      range->end.value_or(std::numeric_limits<Nanos>::max())};
   }
-  ERGON_TRY(auto graph, graph::build(pointers, options));
+  auto built = graph::build(pointers, options);
+  if (!built && options.range) {
+    if (auto elsewhere = work_elsewhere(pointers, options)) return fail(*std::move(elsewhere));
+  }
+  if (!built) return fail(std::move(built).error());
+  graph::Graph graph = *std::move(built);
 
   const auto steps = graph::find_steps(graph);
   std::vector<std::string> names;

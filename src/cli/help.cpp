@@ -30,7 +30,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t used)
   return out;
 }
 
-std::string flag_lines(const std::vector<FlagGroup>& groups) {
+std::string flag_lines(const std::vector<FlagGroup>& groups, const Command* command = nullptr) {
   std::size_t width = 0;
   for (const auto& group : groups) {
     for (const Flag* flag : group.flags) width = std::max(width, flag_spelling(*flag).size());
@@ -48,7 +48,7 @@ std::string flag_lines(const std::vector<FlagGroup>& groups) {
       } else {
         out += std::string(column - 2 - spelling.size(), ' ');
       }
-      out += wrapped(flag->help + flag_remarks(*flag), column, column) + "\n";
+      out += wrapped(flag->help + flag_remarks(*flag, command), column, column) + "\n";
     }
   }
   return out;
@@ -80,7 +80,7 @@ std::string flag_spelling(const Flag& flag) {
   return text;
 }
 
-std::string flag_remarks(const Flag& flag) {
+std::string flag_remarks(const Flag& flag, const Command* command) {
   std::vector<std::string> remarks;
   if (!flag.choices.empty() && flag.kind != Kind::kExport) {
     std::string choices = "one of ";
@@ -91,6 +91,13 @@ std::string flag_remarks(const Flag& flag) {
   }
   if (!flag.example.empty() && flag.kind != Kind::kInteger)
     remarks.push_back("for example " + flag.example);
+  // What only some commands write is said by each of them.
+  if (command != nullptr && flag.kind == Kind::kExport && !command->exports.empty()) {
+    std::string also = "here also ";
+    for (std::size_t i = 0; i < command->exports.size(); ++i)
+      also += (i == 0 ? "" : ", ") + command->exports[i];
+    remarks.insert(remarks.begin(), std::move(also));
+  }
   if (!flag.default_text.empty()) remarks.push_back("default " + flag.default_text);
   if (flag.repeatable && flag.kind != Kind::kSwitch) remarks.emplace_back("may be repeated");
   std::string text;
@@ -164,7 +171,7 @@ std::string command_list() {
 std::string short_help(const Command& command) {
   std::string out = "ergon " + command.name + ": " + command.summary + "\n\n" +
                     example_lines(command, 3) + "\nUsage: " + usage_line(command) + "\n" +
-                    flag_lines(flag_groups(command, false));
+                    flag_lines(flag_groups(command, false), &command);
   return out + "\nMore: 'ergon " + command.name + " --help' (all flags), 'ergon man " +
          command.name + "'.\n";
 }
@@ -183,6 +190,7 @@ std::string long_help(const Command& command) {
            wrapped(help, operand.name.size() + 5, operand.name.size() + 5) + "\n";
   }
   if (!command.artefact.empty()) out += "\n-o writes " + command.artefact + ".\n";
+<<<<<<< HEAD
   out += flag_lines(flag_groups(command, true));
   out += "\nExit status: " +
          (command.exit_status.empty()
@@ -190,6 +198,14 @@ std::string long_help(const Command& command) {
                 "5 infeasible; 70 a bug."
               : wrapped(command.exit_status, 0, 13)) +
          "\n";
+=======
+  out += flag_lines(flag_groups(command, true), &command);
+  out += command.wraps_program ? "\nExit status: the program's own; 125 ergon failed; 126 not "
+                                 "executable; 127 not found.\n"
+                               : "\nExit status: 0 done; 1 the answer is \"no\"; 2 usage; 3 bad "
+                                 "input; 4 device or permission;\n"
+                                 "5 infeasible; 70 a bug.\n";
+>>>>>>> e187e57 (cli: wip)
   return out;
 }
 

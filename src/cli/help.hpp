@@ -33,7 +33,8 @@ std::string general_usage();
 /// "-o, --output FILE".
 std::string flag_spelling(const Flag& flag);
 /// What follows the help of a flag: choices, default, example, repeatable.
-std::string flag_remarks(const Flag& flag);
+/// `command`: whose help it is; nullptr where the flag stands for all commands.
+std::string flag_remarks(const Flag& flag, const Command* command = nullptr);
 
 /// The flags under one heading, in the order of the table.
 struct FlagGroup {

@@ -175,17 +175,6 @@ Result<int> import_run(Context& context) {
     return fail(Errc::kInvalidArgument, "--reference needs --sensor",
                 "ergon import LOG --sensor --reference METER.csv");
   }
-  if (context.given("window") && !context.enabled("sensor")) {
-    return fail(Errc::kInvalidArgument, "--window needs --sensor",
-                "ergon import LOG --sensor --window 2s");
-  }
-  for (const auto& path : paths) {
-    std::error_code error;
-    if (context.output() && std::filesystem::equivalent(path, *context.output(), error)) {
-      return fail(Errc::kInvalidArgument, "-o would overwrite the log '" + path + "'",
-                  "name another file for the canonical CSV");
-    }
-  }
   std::vector<meter::PowerLog> logs;
   std::vector<std::string> names;
   const auto interval = context.number("interval");

@@ -29,7 +29,7 @@ std::string header(const std::string& name, std::string_view summary) {
          roff(name) + " \\- " + roff(summary) + "\n";
 }
 
-std::string flags(const std::vector<FlagGroup>& groups) {
+std::string flags(const std::vector<FlagGroup>& groups, const Command* command = nullptr) {
   std::string out;
   for (const auto& group : groups) {
     out += ".SS \"" + roff(group.title) + "\"\n";
@@ -38,7 +38,7 @@ std::string flags(const std::vector<FlagGroup>& groups) {
       if (flag->letter != 0) out += "\\fB\\-" + std::string(1, flag->letter) + "\\fR, ";
       out += "\\fB\\-\\-" + roff(flag->name) + "\\fR";
       if (flag->kind != Kind::kSwitch) out += " \\fI" + roff(flag->value) + "\\fR";
-      out += "\n" + roff(flag->help + flag_remarks(*flag)) + "\n";
+      out += "\n" + roff(flag->help + flag_remarks(*flag, command)) + "\n";
     }
   }
   return out;
@@ -64,7 +64,7 @@ std::string man_page(const Command& command) {
       help += (i == 0 ? ": " : ", ") + operand.choices[i];
     out += ".TP\n.I " + roff(operand.name) + "\n" + roff(help) + "\n";
   }
-  out += ".SH OPTIONS\n" + flags(flag_groups(command, true));
+  out += ".SH OPTIONS\n" + flags(flag_groups(command, true), &command);
   if (!command.artefact.empty())
     out += ".PP\nThe file of \\fB\\-o\\fR is " + roff(command.artefact) + ".\n";
   out += ".SH EXAMPLES\n";

@@ -61,7 +61,8 @@ Answer pack_answer(const TraceJob& job) {
 }
 
 Result<int> pack_run(Context& context) {
-  ERGON_TRY(const auto job, load_trace_job(context, context.operands()));
+  ERGON_TRY(auto files, input_files(context.operands()));
+  ERGON_TRY(const auto job, load_trace_job(context, files));
   plan::calibrate_delays(*job->graph, job->packs);
   context.origin_share("modelled", 1);
   ERGON_TRY_STATUS(context.write_artefact(pack_file_text(*job)));

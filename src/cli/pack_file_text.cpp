@@ -4,19 +4,6 @@
 
 namespace ergon::cli {
 
-Result<bool> is_pack_file(const std::string& path) {
-  if (path == "-") return false;
-  ERGON_TRY(const auto source, io::open_source(path));
-  std::string head(4096, '\0');
-  const auto got = source->read(std::span(head.data(), head.size()));
-  if (!got) return false;
-  head.resize(*got);
-  const auto holds = [&head](const char* word) { return head.find(word) != std::string::npos; };
-  // Also without its schema: reading it says then what is missing.
-  return holds("\"ergon.packs/") ||
-         (holds("\"packs\"") && !holds("\"traceEvents\"") && !holds("\"schema\""));
-}
-
 namespace {
 
 // What couples the pack to other ranks of the job (ergon/plan/merge.hpp reads it).

@@ -70,9 +70,17 @@ void add_headline(Answer& answer, const PlanView& view) {
   const plan::Outcome& out = *view.outcome;
   const Savings plan = against(out.plan.value, out.default_value);
   const std::optional<double> clock = single_clock(*view.problem, out.plan.choice);
-  const std::string how = view.measured ? "" : " (modelled)";
+  const std::string how = view.measured_share >= 1  ? ""
+                          : view.measured_share > 0 ? " (" + percent_text(view.measured_share) +
+                                                          " of the energy measured, the rest "
+                                                          "modelled)"
+                                                    : " (modelled)";
   if (plan.energy <= 1e-9) {
-    answer.headline = "Nothing can be saved within this bound: keep the default clocks" + how + ".";
+    const bool proven = gap_of(out.plan).value_or(1) < 1e-6;
+    answer.headline = (proven ? "Nothing can be saved within this bound: keep the default clocks"
+                              : "No plan that saves energy was found within this bound: keep the "
+                                "default clocks") +
+                      how + ".";
   } else if (clock) {
     answer.headline = "One clock is the best there is: " + clock_text(*clock) + " saves " +
                       percent_text(plan.energy) + " energy " + slowdown_words(plan.slowdown) + how +
@@ -322,7 +330,7 @@ Answer plan_answer(const PlanView& view, bool with_page) {
       .set("min_run_s", problem.switching.min_run_s)
       .set("repeats", problem.repeats);
   answer.data.set("switch", std::move(switching));
-  if (!view.frontier.empty()) {
+  if (view.frontier_asked) {
     Value points = Value::array();
     for (const auto& point : view.frontier) {
       Value p = Value::object();
@@ -342,7 +350,7 @@ Answer plan_answer(const PlanView& view, bool with_page) {
     add_sources(answer, view, known);
   answer.data.set("coverage", coverage_value(known));
   answer.tables.push_back(comparison_table(view, finest_j));
-  if (!view.frontier.empty()) answer.tables.push_back(frontier_table(view));
+  if (view.frontier_asked) answer.tables.push_back(frontier_table(view));
   if (out.plan.value.switches > 0) answer.tables.push_back(runs_table(view));
   if (view.job != nullptr) add_trace_fields(answer, view);
   if (with_page) fill_plan_page(view, answer);
@@ -360,7 +368,9 @@ std::string policy_text(const PlanView& view, const std::vector<std::string>& in
   policy.predicted_energy = Joules(out.plan.value.energy_j);
   policy.default_time = Seconds(out.default_value.time_s);
   policy.default_energy = Joules(out.default_value.energy_j);
-  policy.origin = view.measured ? Origin::kMeasured : Origin::kModelled;
+  policy.origin = view.measured_share >= 1  ? Origin::kMeasured
+                  : view.measured_share > 0 ? Origin::kMixed
+                                            : Origin::kModelled;
   policy.repeats = problem.repeats;
   policy.switch_time = Seconds(problem.switching.time_s);
   policy.switch_energy = Joules(problem.switching.energy_j);

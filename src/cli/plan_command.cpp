@@ -19,13 +19,15 @@ struct Input {
   std::vector<std::string> sources;    // "path digest", for the policy
 };
 
-Result<plan::Problem> read_pack_files(Context& context, const std::vector<std::string>& paths,
+Result<plan::Problem> read_pack_files(Context& context, std::vector<InputFile>& files,
                                       Input& input) {
   std::vector<plan::RankPacks> ranks;
-  for (const auto& path : paths) {
-    ERGON_TRY(const auto source, io::open_source(path));
+  for (auto& file : files) {
+    const std::string& path = file.path();
+    ERGON_TRY(io::ByteSource* const source, file.open());
     ERGON_TRY(const std::string text, io::read_all(*source));
     io::InputRecord record = source->record();
+    file.close();
     record.format = "packs";
     input.sources.push_back(record.path + " " + record.digest);
     context.add_input(std::move(record));
@@ -143,17 +145,18 @@ Result<Input> load_input(Context& context) {
     override_switching(context, input.problem.switching);
     return input;
   }
+  ERGON_TRY(auto files, input_files(paths));
   std::size_t pack_files = 0;
-  for (const auto& path : paths) {
-    ERGON_TRY(const bool packs, is_pack_file(path));
+  for (auto& file : files) {
+    ERGON_TRY(const bool packs, file.is_pack_file());
     pack_files += packs ? 1 : 0;
   }
-  if (pack_files != 0 && pack_files != paths.size()) {
+  if (pack_files != 0 && pack_files != files.size()) {
     return fail(Errc::kInvalidArgument, "traces and pack files cannot be planned together",
                 "make pack files of the traces first: ergon pack TRACE -o FILE");
   }
   if (pack_files > 0) {
-    ERGON_TRY(input.problem, read_pack_files(context, paths, input));
+    ERGON_TRY(input.problem, read_pack_files(context, files, input));
     if (input.vendor.empty() && !input.ranks.empty()) {
       if (const auto made_for = model::find_device(input.ranks.front().device))
         input.vendor = made_for->device.vendor;
@@ -163,7 +166,7 @@ Result<Input> load_input(Context& context) {
     override_switching(context, input.problem.switching);
     return input;
   }
-  ERGON_TRY(input.job, load_trace_job(context, paths, rows));
+  ERGON_TRY(input.job, load_trace_job(context, files, rows));
   input.vendor = input.job->device.device.vendor;
   for (const auto& table : input.job->tables) {
     input.sources.push_back(table.input.path + " " + table.input.digest);
@@ -234,21 +237,22 @@ Result<int> plan_run(Context& context) {
                 .job = input.job.get(),
                 .bound = bound_of(context),
                 .frontier = {},
+                .frontier_asked = context.enabled("frontier"),
                 .measured = input.measured,
                 .bound_assumed = !context.given("max-slowdown") && !context.given("deadline"),
                 .vendor = input.vendor,
                 .ranks = input.ranks};
   context.stage("planning");
   const double begin = cpu_seconds();
-  ERGON_TRY(const plan::Outcome outcome,
-            input.job ? plan::decide_trace(*input.job->graph, input.job->packs, view.bound,
-                                           {.target_gap = 1e-3})
-            : input.ranks.size() == 1
-                ? plan::decide(input.problem, input.ranks.front().single_clocks, view.bound)
-                : plan::decide(problem, view.bound));
+  ERGON_TRY(
+      const plan::Outcome outcome,
+      decide_or_nearest(input.job.get(), input.problem,
+                        input.ranks.size() == 1 ? &input.ranks.front().single_clocks : nullptr,
+                        view.bound));
   view.outcome = &outcome;
+  view.measured_share = input.measured ? measured_share(view) : 0;
   const bool page = context.wants("html");
-  if (context.enabled("frontier") || page) {
+  if (view.frontier_asked || page) {
     context.stage("walking the frontier");
     constexpr std::size_t kPoints = 24;
     const plan::SolveOptions options{.target_gap = 1e-3};
@@ -256,7 +260,8 @@ Result<int> plan_run(Context& context) {
                                                               kPoints, options)
                                        : plan::frontier(problem, kPoints, options));
   }
-  context.origin_share(input.measured ? "measured" : "modelled", 1);
+  if (view.measured_share > 0) context.origin_share("measured", view.measured_share);
+  if (view.measured_share < 1) context.origin_share("modelled", 1 - view.measured_share);
   ERGON_TRY_STATUS(context.write_artefact(policy_text(view, input.sources)));
   ERGON_TRY_STATUS(export_perfetto(context, input, outcome.plan.choice));
   const double plan_s = cpu_seconds() - begin;

@@ -1,4 +1,4 @@
-// Intervals of the answer of `plan`.
+// What the figures of `plan` are worth: their intervals, and the share that was measured.
 #include <algorithm>
 
 #include "plan_parts.hpp"
@@ -32,6 +32,28 @@ std::optional<plan::Spread> spread_of(const PlanView& view, const plan::Choice& 
 std::optional<plan::Spread> spread_of(const PlanView& view, const plan::Uniform& uniform) {
   if (view.job == nullptr) return std::nullopt;
   return spread_at(view, std::vector(view.problem->packs.size(), uniform.clock_hz), uniform.value);
+}
+
+double measured_share(const PlanView& view) {
+  double measured_j = 0;
+  if (view.job != nullptr) {
+    const plan::TracePacks& packs = view.job->packs;
+    for (graph::NodeId n = packs.window.first; n < packs.window.last; ++n) {
+      const std::int32_t curve = packs.nodes[n - packs.window.first].curve;
+      if (curve < 0) continue;
+      measured_j +=
+          packs.curves[static_cast<std::size_t>(curve)].power_w[packs.table.reference_index] *
+          to_seconds(view.job->graph->duration(n)).si();
+    }
+  } else {
+    const plan::Choice& choice = view.outcome->default_choice;
+    for (std::size_t i = 0; i < choice.size(); ++i)
+      measured_j += view.problem->packs[i].options[choice[i]].energy_j;
+  }
+  const double all_j = view.outcome->default_value.energy_j;
+  if (!(all_j > 0)) return view.job == nullptr ? 1 : 0;
+  const double share = std::clamp(measured_j / all_j, 0.0, 1.0);
+  return share > 1 - 1e-9 ? 1 : share;
 }
 
 void set_spread(Value& value, const std::optional<plan::Spread>& spread) {

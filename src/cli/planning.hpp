@@ -16,6 +16,7 @@
 #include "ergon/plan/trace_packs.hpp"
 #include "ergon/policy.hpp"
 #include "ergon/trace.hpp"
+#include "input_file.hpp"
 
 namespace ergon::cli {
 
@@ -31,12 +32,13 @@ struct TraceJob {
 /// Reads the traces (ranks of one job), finds the device and cuts the packs; warns where the device
 /// is not the trace's, where something was skipped or assumed. With `rows` (measured kernels) no
 /// model is used.
-Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
-                                                 const std::vector<std::string>& paths,
+Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, std::vector<InputFile>& files,
                                                  std::span<const plan::MeasuredRow> rows = {});
 
-/// Whether the file is a pack file (it says so in its first bytes); kIo when it cannot be read.
-Result<bool> is_pack_file(const std::string& path);
+/// The plan within a bound: of `job`'s packs, else of `problem`, with the single clocks of a pack
+/// file where it has them. The figures of kInfeasible are those of planning at the nearest time.
+Result<plan::Outcome> decide_or_nearest(TraceJob* job, plan::Problem& problem,
+                                        const plan::SingleClocks* single, const plan::Bound& bound);
 
 /// The pack file of a trace: the contract's fields, and what `plan` shows of it.
 std::string pack_file_text(const TraceJob& job);
@@ -48,12 +50,17 @@ struct PlanView {
   const TraceJob* job = nullptr;
   plan::Bound bound;
   std::vector<plan::FrontierPoint> frontier;
+  bool frontier_asked = false;  ///< else it is drawn on the page alone
   bool measured = false;
+  double measured_share = 0;                    ///< of the energy; the rest is modelled
   bool bound_assumed = false;                   ///< none was given: --frontier alone
   std::string vendor = {};                      ///< "nvidia", "amd"; empty: the input does not say
   std::span<const plan::RankPacks> ranks = {};  ///< of pack files: where they come from
 };
 Answer plan_answer(const PlanView& view, bool with_page);
+/// Of the energy at default clocks, the share that was measured (with --measured): the rest is of
+/// work without a measurement, and of GPUs that run nothing.
+double measured_share(const PlanView& view);
 /// The shares of `coverage`; null where there is no GPU time.
 Value coverage_value(const std::array<double, model::kKnownKinds>& known_s);
 /// Timeline, frontier, energy and kernels of the HTML page.

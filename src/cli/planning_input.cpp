@@ -51,8 +51,7 @@ Result<model::FoundDevice> device_for(Context& context, const graph::Graph& grap
 
 }  // namespace
 
-Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
-                                                 const std::vector<std::string>& paths,
+Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, std::vector<InputFile>& files,
                                                  std::span<const plan::MeasuredRow> rows) {
   auto job = std::make_unique<TraceJob>();
   double mark = cpu_seconds();
@@ -60,7 +59,7 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context,
     const double now = cpu_seconds();
     return now - std::exchange(mark, now);
   };
-  ERGON_TRY(job->tables, read_tables(context, paths));
+  ERGON_TRY(job->tables, read_tables(context, files));
   job->read_cpu_s = lap();
   context.stage("building the graph");
   std::vector<const trace::EventTable*> pointers;

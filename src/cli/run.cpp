@@ -6,6 +6,7 @@
 #include "context.hpp"
 #include "gpu_input.hpp"
 #include "help.hpp"
+#include "outputs.hpp"
 #include "registry.hpp"
 
 namespace ergon::cli {
@@ -50,21 +51,6 @@ std::string shown_command_line(std::span<const std::string> words) {
   return line;
 }
 
-// Two outputs into one file, or two documents on stdout, would mix.
-Status separate_outputs(const Context& context, const Command& command) {
-  std::vector<std::string> paths;
-  if (!command.artefact.empty() && context.output()) paths.push_back(*context.output());
-  for (const auto& format : find_flag(command, "export")->choices) {
-    for (auto& path : context.export_paths(format)) paths.push_back(std::move(path));
-  }
-  std::ranges::sort(paths);
-  const auto twice = std::ranges::adjacent_find(paths);
-  if (twice == paths.end()) return {};
-  return fail(Errc::kInvalidArgument,
-              "two outputs go to " + (*twice == "-" ? std::string("stdout") : "'" + *twice + "'"),
-              "give each of -o and --export a file of its own");
-}
-
 int run_parsed(Arguments arguments, std::span<const std::string> words,
                const Surroundings& surroundings) {
   const auto show = [&](const std::string& text) {
@@ -94,8 +80,8 @@ int run_parsed(Arguments arguments, std::span<const std::string> words,
     if (!report::html_available() && context.wants("html")) {
       return Result<int>(fail(report::to_html(Answer{}, {}).error()));
     }
-    if (auto separate = separate_outputs(context, command); !separate)
-      return Result<int>(fail(std::move(separate).error()));
+    if (auto safe = check_outputs(context, command); !safe)
+      return Result<int>(fail(std::move(safe).error()));
     auto result = command.run(context);
     program_ran = context.program_ran();
     return result;

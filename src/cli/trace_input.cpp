@@ -14,16 +14,13 @@ bool not_needed(std::string_view reason) {
 
 }  // namespace
 
-Result<std::vector<trace::EventTable>> read_tables(Context& context,
-                                                   const std::vector<std::string>& paths,
+Result<std::vector<trace::EventTable>> read_tables(Context& context, std::vector<InputFile>& files,
                                                    trace::ReadTimings* timings) {
   std::vector<trace::EventTable> tables;
-  if (std::count(paths.begin(), paths.end(), "-") > 1) {
-    return fail(Errc::kInvalidArgument, "stdin is named twice", "'-' can be read once");
-  }
-  for (const auto& path : paths) {
+  for (auto& file : files) {
+    const std::string& path = file.path();
     context.stage("reading " + path);
-    ERGON_TRY(const auto source, io::open_source(path));
+    ERGON_TRY(io::ByteSource* const source, file.open());
     trace::ReadTimings spent;
     ERGON_TRY(auto read, trace::read_traces(*source, {.threads = context.threads()}, &spent));
     if (timings != nullptr) {
@@ -32,6 +29,7 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context,
       timings->normalise_s += spent.normalise_s;
       timings->uncompressed_bytes += spent.uncompressed_bytes;
     }
+    file.close();
     bool first = true;
     for (auto& table : read) {
       if (first) {
@@ -50,9 +48,9 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context,
       }
       if (first_lost != nullptr) {
         context.warn("damaged_input",
-                     path + ": " + std::to_string(lost) + " parts could not be read, the first (" +
-                         first_lost->reason + ") at byte " +
-                         std::to_string(first_lost->first_offset),
+                     path + ": " + counted(lost, "part is", "parts are") +
+                         " damaged: left out, or mended; the first (" + first_lost->reason +
+                         ") at byte " + std::to_string(first_lost->first_offset),
                      lost);
       }
       if (table.generated)

@@ -17,6 +17,8 @@ struct UnitName {
   double over = 1;
 };
 
+constexpr double kHighestClock = 1e15;  // far beyond any, and in whole MHz within 64 bits
+
 constexpr std::array kPercentUnits = {UnitName{"%", 1, 1e2}};
 constexpr std::array kDurationUnits = {
     UnitName{"ns", 1, 1e9}, UnitName{"us", 1, 1e6}, UnitName{"µs", 1, 1e6}, UnitName{"ms", 1, 1e3},
@@ -130,7 +132,10 @@ Result<double> parse_quantity(Kind kind, std::string_view text) {
   for (const auto& [name, times, over] : units_of(kind)) {
     if (!same_word(unit, name, case_matters(kind))) continue;
     if (number < 0) return refuse("the value is negative", accepted);
-    return number * times / over;
+    const double value = number * times / over;
+    if (kind == Kind::kClock && value > kHighestClock)
+      return refuse("no clock is as high as that", accepted);
+    return value;
   }
   return refuse("unknown unit '" + std::string(unit) + "'", accepted);
 }

@@ -151,8 +151,9 @@ Result<WhatIf> WhatIf::parse(std::string_view text) {
   } else if (change.starts_with('+') || change.starts_with('-')) {
     const auto value = number(change.substr(1), rest);
     const auto unit = unit_ns(rest);
-    if (!value || !unit || *value < 0 || *value * *unit > 1e15)
+    if (!value || !unit || *value < 0)
       return refuse("the time must be a number with ns, us, ms or s");
+    if (*value * *unit > 1e15) return refuse("the time is longer than 1000000 s");
     impl->add = static_cast<Nanos>(std::llround(*value * *unit)) * (change[0] == '-' ? -1 : 1);
   } else {
     return refuse("'" + std::string(change) + "' is neither xFACTOR nor a time with a sign");

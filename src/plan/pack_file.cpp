@@ -63,11 +63,14 @@ class Reader {
 
   Result<Problem> problem() {
     if (root_.as_object() == nullptr) return refuse("the document", "is not an object");
-    ERGON_TRY(const std::string schema, text(root_.find("schema"), "the document", "schema"));
-    if (schema != kSchema) {
-      return refuse("the document", "has schema \"" + schema + "\"",
-                    "expected \"" + std::string(kSchema) + "\"");
+    const std::string expected = "expected \"" + std::string(kSchema) + "\"";
+    auto schema = text(root_.find("schema"), "the document", "schema");
+    if (!schema) {
+      schema.error().hint = expected;
+      return fail(std::move(schema).error());
     }
+    if (*schema != kSchema)
+      return refuse("the document", "has schema \"" + *schema + "\"", expected);
     ERGON_TRY_STATUS(gpus());
     ERGON_TRY_STATUS(switching());
     if (const Value* v = root_.find("repeats")) {

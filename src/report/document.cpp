@@ -96,6 +96,9 @@ std::string error_json(const Error& error) {
     inner.set(path.substr(dot + 1), figure);
     out.set(head, std::move(inner));
   }
+  // Where no deadline would help there is no nearest plan, and that is said.
+  if (error.code == Errc::kInfeasible && out.find("nearest") == nullptr)
+    out.set("nearest", nullptr);
   return io::to_json(out);
 }
 

@@ -228,6 +228,9 @@ Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
   if (event.usable(Field::kCorrelation) && event[Field::kCorrelation] != 0xffffffff) {
     row.correlation = event[Field::kCorrelation];
   }
+  constexpr std::uint32_t kPlace =
+      bit(Field::kDevice) | bit(Field::kStream) | bit(Field::kContext) | bit(Field::kCorrelation);
+  if (category.gpu && (event.bad & kPlace) != 0) skip("bad_argument", offset);
   if (event.usable(Field::kExternalId)) row.external_id = event[Field::kExternalId];
   return row;
 }

@@ -69,6 +69,7 @@ class Reader {
   Metadata metadata_;
   std::vector<std::string> seen_;
   std::string head_;
+  std::string schema_;       // as it stands, quotes included
   const char* reason_ = "";  // of the latest damage
   bool array_ = false;
   bool had_events_ = false;
@@ -168,7 +169,8 @@ void Reader::member() {
   const bool wanted = is_metadata(*key);
   std::string text;
   const std::uint64_t value = offset();
-  const Scan skipped = skip_value(wanted ? &text : nullptr);
+  const bool schema = *key == "schema" && schema_.empty();
+  const Scan skipped = skip_value(schema ? &schema_ : wanted ? &text : nullptr);
   if (skipped == Scan::kNeedMore) return truncated(value);
   if (skipped == Scan::kBad) {
     builder_.skip("bad_syntax", value);
@@ -376,7 +378,7 @@ Status Reader::usable() const {
                   0);
   }
   if (!had_events_ && worst == nullptr) {
-    const Looks looks = looks_of_members(seen_);
+    const Looks looks = looks_of_members(seen_, schema_);
     return refuse("this looks like " + looks.what + expected, looks.hint, 0);
   }
   if (worst != nullptr) {

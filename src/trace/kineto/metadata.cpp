@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
+
+#include "number.hpp"
 
 namespace ergon::trace::kineto {
 
@@ -23,6 +26,13 @@ std::int64_t integer(const Value& object, std::string_view key, std::int64_t oth
   if (const auto* i = member->as_int()) return *i;
   const auto* d = member->as_double();
   return d != nullptr && *d >= -9e15 && *d <= 9e15 ? static_cast<std::int64_t>(*d) : otherwise;
+}
+
+// Also one that is written as text.
+std::optional<std::int64_t> whole_number(const Value& value) {
+  if (const auto* i = value.as_int()) return *i;
+  const auto* s = value.as_string();
+  return s == nullptr ? std::nullopt : parse_integer(*s);
 }
 
 std::string text(const Value& object, std::string_view key) {
@@ -74,8 +84,8 @@ bool Metadata::add(std::string_view key, std::string_view json) {
     add_distributed(*value);
   } else if (key == "baseTimeNanoseconds") {
     // A base that leaves no room for the events' own times is no time.
-    const auto* ns = value->as_int();
-    if (ns == nullptr || *ns < 0 || *ns > Nanos{1} << 61) return false;
+    const auto ns = whole_number(*value);
+    if (!ns || *ns < 0 || *ns > Nanos{1} << 61) return false;
     clock_ns_ = *ns;
   } else if (key == "ergon_generated") {
     const auto* flag = value->as_bool();
@@ -123,7 +133,7 @@ Looks looks_of_bytes(std::string_view head) {
   return {text ? "text that is no JSON" : "binary data", std::string(kReads)};
 }
 
-Looks looks_of_members(const std::vector<std::string>& members) {
+Looks looks_of_members(const std::vector<std::string>& members, std::string_view schema) {
   const auto has = [&members](std::string_view key) {
     return std::ranges::find(members, key) != members.end();
   };
@@ -133,6 +143,11 @@ Looks looks_of_members(const std::vector<std::string>& members) {
   if (has("nodes") && (has("schema") || has("pid"))) {
     return {"an execution trace (PyTorch's observer, Chakra), which has no GPU times",
             "give the profiler's trace of the same run; " + std::string(kReads)};
+  }
+  constexpr std::string_view kSchemaLetters = "\"abcdefghijklmnopqrstuvwxyz-./0123456789";
+  if (schema.starts_with("\"ergon.") && !schema.starts_with("\"ergon.packs/") &&
+      schema.find_first_not_of(kSchemaLetters) == std::string_view::npos) {
+    return {"a document of Ergon's own, schema " + std::string(schema), std::string(kReads)};
   }
   if (has("packs")) {
     return {"a pack file, which is planned as it is",

@@ -38,6 +38,6 @@ struct Looks {
 };
 Looks looks_of_bytes(std::string_view head);
 /// The same from the members of its outermost object.
-Looks looks_of_members(const std::vector<std::string>& members);
+Looks looks_of_members(const std::vector<std::string>& members, std::string_view schema);
 
 }  // namespace ergon::trace::kineto

@@ -1,0 +1,63 @@
+// A plan within a bound; where none is, what the nearest one costs.
+#include <algorithm>
+#include <optional>
+
+#include "planning.hpp"
+
+namespace ergon::cli {
+namespace {
+
+Result<plan::Outcome> decide(TraceJob* job, plan::Problem& problem,
+                             const plan::SingleClocks* single, const plan::Bound& bound) {
+  if (job != nullptr)
+    return plan::decide_trace(*job->graph, job->packs, bound, {.target_gap = 1e-3});
+  return single != nullptr ? plan::decide(problem, *single, bound) : plan::decide(problem, bound);
+}
+
+// What planning a trace changes of its packs.
+struct Planned {
+  explicit Planned(const plan::TracePacks& p)
+      : problem(p.problem),
+        kept_back(p.kept_back),
+        clocks(p.clocks),
+        packs(p.packs),
+        delay_share(p.delay_share) {}
+  void restore(plan::TracePacks& p) && {
+    p.problem = std::move(problem);
+    p.kept_back = std::move(kept_back);
+    p.clocks = std::move(clocks);
+    p.packs = std::move(packs);
+    p.delay_share = delay_share;
+  }
+
+  plan::Problem problem;
+  std::vector<std::vector<plan::Option>> kept_back;
+  std::vector<std::size_t> clocks;
+  std::vector<plan::PackInfo> packs;
+  double delay_share;
+};
+
+}  // namespace
+
+Result<plan::Outcome> decide_or_nearest(TraceJob* job, plan::Problem& problem,
+                                        const plan::SingleClocks* single,
+                                        const plan::Bound& bound) {
+  std::optional<Planned> before;
+  if (job != nullptr) before.emplace(job->packs);
+  auto outcome = decide(job, problem, single, bound);
+  if (outcome || outcome.error().code != Errc::kInfeasible) return outcome;
+  auto& figures = outcome.error().figures;
+  const auto figure = [&](std::string_view name) {
+    return std::ranges::find(figures, name, &std::pair<std::string, double>::first);
+  };
+  const auto time = figure("nearest.time_s");
+  const auto energy = figure("nearest.energy_j");
+  if (time == figures.end() || energy == figures.end()) return outcome;
+  if (before) std::move(*before).restore(job->packs);
+  const plan::Bound there{.max_slowdown = {}, .deadline = Seconds(time->second)};
+  if (const auto nearest = decide(job, problem, single, there))
+    energy->second = nearest->plan.value.energy_j;
+  return outcome;
+}
+
+}  // namespace ergon::cli
