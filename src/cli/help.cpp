@@ -190,22 +190,13 @@ std::string long_help(const Command& command) {
            wrapped(help, operand.name.size() + 5, operand.name.size() + 5) + "\n";
   }
   if (!command.artefact.empty()) out += "\n-o writes " + command.artefact + ".\n";
-<<<<<<< HEAD
-  out += flag_lines(flag_groups(command, true));
+  out += flag_lines(flag_groups(command, true), &command);
   out += "\nExit status: " +
          (command.exit_status.empty()
               ? "0 done; 1 the answer is \"no\"; 2 usage; 3 bad input; 4 device or permission;\n"
                 "5 infeasible; 70 a bug."
               : wrapped(command.exit_status, 0, 13)) +
          "\n";
-=======
-  out += flag_lines(flag_groups(command, true), &command);
-  out += command.wraps_program ? "\nExit status: the program's own; 125 ergon failed; 126 not "
-                                 "executable; 127 not found.\n"
-                               : "\nExit status: 0 done; 1 the answer is \"no\"; 2 usage; 3 bad "
-                                 "input; 4 device or permission;\n"
-                                 "5 infeasible; 70 a bug.\n";
->>>>>>> e187e57 (cli: wip)
   return out;
 }
 

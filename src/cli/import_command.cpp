@@ -175,6 +175,10 @@ Result<int> import_run(Context& context) {
     return fail(Errc::kInvalidArgument, "--reference needs --sensor",
                 "ergon import LOG --sensor --reference METER.csv");
   }
+  if (context.given("window") && !context.enabled("sensor")) {
+    return fail(Errc::kInvalidArgument, "--window needs --sensor",
+                "ergon import LOG --sensor --window 2s");
+  }
   std::vector<meter::PowerLog> logs;
   std::vector<std::string> names;
   const auto interval = context.number("interval");

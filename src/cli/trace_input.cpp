@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "planning.hpp"
+
 namespace ergon::cli {
 namespace {
 

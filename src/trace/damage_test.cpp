@@ -109,6 +109,49 @@ TEST(Damage, AMessageNamesItsFileOnce) {
   EXPECT_EQ(table.error().message, "short.zst: the zstd data end too early");
 }
 
+std::string reasons(const EventTable& table) {
+  std::string text;
+  for (const auto& skip : table.skipped)
+    text += skip.reason + " " + std::to_string(skip.count) + " ";
+  return text;
+}
+
+TEST(Damage, AnotherDocumentOfErgonsIsNamed) {
+  for (const char* text : {R"({"schema": "ergon.policy/1", "packs": []})",
+                           R"({"packs": [], "schema": "ergon.policy/1"})"}) {
+    const auto table = read_damaged(text);
+    ASSERT_FALSE(table.has_value());
+    EXPECT_NE(table.error().message.find("schema \"ergon.policy/1\""), std::string::npos)
+        << table.error().message;
+    EXPECT_EQ(table.error().message.find("pack file"), std::string::npos);
+  }
+}
+
+TEST(Damage, TheBaseTimeMayBeText) {
+  const std::string events =
+      R"("traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 1, "dur": 1}]})";
+  const auto number = read_damaged(R"({"baseTimeNanoseconds": 1700000000000000000, )" + events);
+  const auto text = read_damaged(R"({"baseTimeNanoseconds": "1700000000000000000", )" + events);
+  ASSERT_TRUE(number.has_value() && text.has_value());
+  EXPECT_EQ(text->base_ns, number->base_ns);
+  EXPECT_GE(text->base_ns, Nanos{1700000000000000000});
+  EXPECT_TRUE(text->skipped.empty());
+  const auto word = read_damaged(R"({"baseTimeNanoseconds": "noon", )" + events);
+  ASSERT_TRUE(word.has_value());
+  EXPECT_EQ(reasons(*word), "bad_metadata 1 ");
+}
+
+TEST(Damage, APlaceThatIsNoWholeNumberIsCounted) {
+  for (const char* argument :
+       {R"("device": "x")", R"("stream": 1.5)", R"("context": "x")", R"("correlation": "x")"}) {
+    const auto table = read_damaged(
+        R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 1, "dur": 1, "args": {)" +
+        std::string(argument) + "}}]}");
+    ASSERT_TRUE(table.has_value()) << argument;
+    EXPECT_EQ(reasons(*table), "bad_argument 1 ") << argument;
+  }
+}
+
 TEST(Damage, APackFileIsTakenForOne) {
   for (const char* text : {R"({"packs": []})", R"({"schema": "ergon.packs/1", "packs": []})"}) {
     const auto table = read_damaged(text);
