@@ -268,6 +268,12 @@ std::string stale_notice(const Surroundings& surroundings) {
             "' (process " + std::to_string(lease.record.pid) +
             ") left them when it was killed\nhint: ergon restore gives them back\n";
   }
+  if (surroundings.state_folder.empty()) return text;
+  for (const auto& damaged : gpu::damaged_leases(surroundings.state_folder)) {
+    text += "warning: the lease '" + damaged.file + "' cannot be read (" + damaged.error.message +
+            "): clocks or limits may still be as a killed command left them\nhint: ergon restore "
+            "--gpu all --defaults resets them\n";
+  }
   return text;
 }
 

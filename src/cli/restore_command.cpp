@@ -33,6 +33,7 @@ class Report {
  public:
   Value leases = Value::array();
   Value actions = Value::array();
+  Value damaged = Value::array();
   Table table{.title = "Given back",
               .columns = {{.title = "GPU", .numeric = false, .whole = true},
                           {.title = "what", .numeric = false},
@@ -52,6 +53,12 @@ class Report {
                     .set("state", to_string(lease.state))
                     .set("simulated", !lease.record.machine.empty())
                     .set("gpus", std::move(gpus)));
+  }
+  void add(const gpu::DamagedLease& lease, bool removed) {
+    damaged.push(Value::object()
+                     .set("file", lease.file)
+                     .set("reason", lease.error.message)
+                     .set("removed", removed));
   }
   void add(const GivenBack& entry) {
     const Value failure = entry.failure ? Value(entry.failure->message) : Value();
@@ -138,6 +145,31 @@ void reset_to_defaults(const OpenedGpus& opened, Report& report) {
   }
 }
 
+// What a lease that cannot be read changed is not known: only the driver's defaults are sure.
+void tell_damaged(Context& context, Report& report) {
+  const std::string& folder = context.surroundings().state_folder;
+  if (folder.empty()) return;
+  const bool reset = context.enabled("defaults") && report.failures.empty();
+  for (const auto& lease : gpu::damaged_leases(folder)) {
+    const std::string what =
+        "the lease '" + lease.file + "' cannot be read: " + lease.error.message;
+    const bool removed = reset && gpu::drop(lease).has_value();
+    report.add(lease, removed);
+    if (removed) {
+      report.lines.push_back("Removed: " + what +
+                             ". Should it be of other GPUs than these, reset those as well.");
+      continue;
+    }
+    Error error;
+    error.code = Errc::kMalformedInput;
+    error.message = what + "; what it changed may still be changed";
+    error.hint = "ergon restore --gpu " + context.text("gpu").value_or("all") +
+                 " --defaults resets clocks and limits without it";
+    report.failures.push_back(std::move(error));
+    report.lines.push_back("Not given back: " + report.failures.back().message + ".");
+  }
+}
+
 Result<int> restore_run(Context& context) {
   Report report;
   auto leases = leases_here(context.surroundings());
@@ -149,10 +181,13 @@ Result<int> restore_run(Context& context) {
     leases = leases_here(context.surroundings());
     wait_for_watchdogs(context.surroundings(), leases);
     std::erase_if(leases, [&](const FoundLease& lease) {
-      return lease.record.machine != opened->machine_id ||
-             std::ranges::none_of(lease.record.gpus, [&](const gpu::LeasedGpu& gpu) {
-               return wanted.contains(gpu.uuid);
-             });
+      if (lease.record.machine != opened->machine_id) return true;
+      const bool meant = std::ranges::any_of(
+          lease.record.gpus, [&](const gpu::LeasedGpu& gpu) { return wanted.contains(gpu.uuid); });
+      if (!meant && lease.state == LeaseState::kStale && lease.record.touched())
+        report.lines.push_back("Left alone: what " + who(lease) + " changed on " +
+                               lease.record.gpus.front().uuid + ", which --gpu does not select.");
+      return !meant;
     });
   } else {
     if (context.enabled("defaults"))
@@ -162,6 +197,7 @@ Result<int> restore_run(Context& context) {
   }
   for (const auto& lease : leases) ERGON_TRY_STATUS(restore_one(context, lease, report));
   if (context.enabled("defaults")) reset_to_defaults(*opened, report);
+  tell_damaged(context, report);
   if (!report.failures.empty() && report.done == 0) return fail(report.failures.front());
 
   Answer answer{.command = "restore", .headline = {}, .lines = report.lines};
@@ -176,6 +212,7 @@ Result<int> restore_run(Context& context) {
   if (!report.table.rows.empty()) answer.tables.push_back(std::move(report.table));
   answer.data.set("leases", std::move(report.leases))
       .set("actions", std::move(report.actions))
+      .set("damaged", std::move(report.damaged))
       .set("given_back", std::uint64_t{report.done})
       .set("failures", std::uint64_t{report.failures.size()});
   ERGON_TRY_STATUS(context.emit(answer));

@@ -246,6 +246,8 @@ Result<std::vector<GivenBack>> restore(const FoundLease& lease, std::span<Gpu* c
 
 Status drop(const FoundLease& lease) { return remove_lease(lease.record.file); }
 
+Status drop(const DamagedLease& lease) { return remove_lease(lease.file); }
+
 Status watch(const std::string& lease_file, int channel, const OpenLeased& open) {
   const auto announced = read_lease(lease_file);
   auto machine = announced ? open(*announced) : Result<Machine>(fail(announced.error()));
@@ -255,8 +257,14 @@ Status watch(const std::string& lease_file, int channel, const OpenLeased& open)
   }
   if (!wait_for_holder(channel)) return {};  // it gave back itself
   // Only now: the holder wrote down what it touched as it went.
-  const auto record = read_lease(lease_file);
-  if (!record) return {};
+  auto record = read_lease(lease_file);
+  if (!record && !is_there(lease_file)) return {};
+  if (!record) {
+    // Damaged since: everything that the holder could have changed goes back.
+    record = *announced;
+    for (LeasedGpu& gpu : record->gpus)
+      gpu.core_touched = gpu.memory_touched = gpu.limit_touched = true;
+  }
   std::vector<Gpu*> gpus;
   for (const auto& gpu : machine->gpus) gpus.push_back(gpu.get());
   Status outcome;

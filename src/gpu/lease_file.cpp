@@ -213,10 +213,12 @@ Status write_lease(const LeaseRecord& record) {
 
 Result<LeaseRecord> read_lease(const std::string& file) {
   const std::string text = slurp(file);
-  if (text.empty()) return fail(Errc::kIo, "cannot read the lease '" + file + "'");
-  ERGON_TRY(const Value value, io::parse_json(text));
+  if (text.empty()) return fail(Errc::kMalformedInput, "it is empty, or no file to be read");
+  const auto parsed = io::parse_json(text);
+  if (!parsed) return fail(Errc::kMalformedInput, "it is cut off or no JSON");
+  const Value& value = *parsed;
   if (text_of(value, "schema") != kSchema)
-    return fail(Errc::kMalformedInput, "'" + file + "' is no lease of this version");
+    return fail(Errc::kMalformedInput, "it is no lease of this version");
   LeaseRecord record;
   record.file = file;
   record.tool = text_of(value, "tool");
@@ -244,12 +246,22 @@ Result<LeaseRecord> read_lease(const std::string& file) {
                              .limit_touched = flag_of(gpu, "limit_touched")});
     }
   }
+  const bool named =
+      std::ranges::none_of(record.gpus, [](const LeasedGpu& gpu) { return gpu.uuid.empty(); });
+  if (record.gpus.empty() || !named || record.pid <= 0)
+    return fail(Errc::kMalformedInput, "it does not say whose lease it is, or on which GPUs");
   return record;
+}
+
+bool is_there(const std::string& file) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(file, ignored));
 }
 
 Status remove_lease(const std::string& file) {
   ::unlink((file + ".new").c_str());
-  if (::unlink(file.c_str()) != 0 && errno != ENOENT) return io_error("cannot remove", file);
+  const bool folder = ::unlink(file.c_str()) != 0 && errno == EISDIR;
+  if (folder ? ::rmdir(file.c_str()) != 0 : is_there(file)) return io_error("cannot remove", file);
   sync_folder(file);
   return {};
 }
@@ -264,7 +276,8 @@ bool LeaseRecord::touched() const {
   });
 }
 
-std::vector<FoundLease> find_leases(const std::string& folder) {
+namespace {
+std::vector<std::string> lease_files(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -272,8 +285,23 @@ std::vector<FoundLease> find_leases(const std::string& folder) {
     if (name.starts_with("lease-") && name.ends_with(".json")) files.push_back(entry.path());
   }
   std::ranges::sort(files);
+  return files;
+}
+}  // namespace
+
+std::vector<DamagedLease> damaged_leases(const std::string& folder) {
+  std::vector<DamagedLease> damaged;
+  for (const auto& file : lease_files(folder)) {
+    auto record = read_lease(file);
+    // One that was given back in between is gone.
+    if (!record && is_there(file)) damaged.push_back({file, std::move(record).error()});
+  }
+  return damaged;
+}
+
+std::vector<FoundLease> find_leases(const std::string& folder) {
   std::vector<FoundLease> found;
-  for (const auto& file : files) {
+  for (const auto& file : lease_files(folder)) {
     auto record = read_lease(file);
     if (!record) continue;
     FoundLease lease{*std::move(record), LeaseState::kStale};

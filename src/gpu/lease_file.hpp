@@ -40,5 +40,7 @@ Status write_lease(const LeaseRecord& record);
 /// kMalformedInput for what is no lease.
 Result<LeaseRecord> read_lease(const std::string& file);
 Status remove_lease(const std::string& file);
+/// Whether something of that name is there, whatever it is.
+bool is_there(const std::string& file);
 
 }  // namespace ergon::gpu

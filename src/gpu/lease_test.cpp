@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "ergon/gpu/process.hpp"
 #include "fake_gpu_test.hpp"
@@ -188,13 +189,43 @@ TEST_F(LeaseTest, ALeaseThatChangedNothingOrOutlivedTheMachineIsNoObstacle) {
   EXPECT_TRUE(gpu.told.empty());
 }
 
-TEST_F(LeaseTest, WhatIsNoLeaseIsSkipped) {
+TEST_F(LeaseTest, WhatIsNoLeaseIsSkippedButTold) {
   ASSERT_TRUE(make_folder(options().folder));
-  std::ofstream(options().folder + "/lease-1.json") << "{\"schema\": \"other\"}";
-  std::ofstream(options().folder + "/lease-2.json") << "not JSON";
-  std::ofstream(options().folder + "/lease-3.json.new") << "half";
+  const std::string at = options().folder + "/lease-";
+  std::ofstream(at + "1.json") << "{\"schema\": \"other\"}";
+  std::ofstream(at + "2.json") << "not JSON";
+  std::ofstream(at + "3.json.new") << "half";
+  std::ofstream(at + "4.json") << "";
+  fs::create_directory(at + "5.json");
+  std::ofstream(at + "6.json") << "{\"schema\": \"ergon.lease/1\"}";
   EXPECT_TRUE(find_leases(options().folder).empty());
   EXPECT_TRUE(find_leases("/nowhere").empty());
+  const auto damaged = damaged_leases(options().folder);
+  ASSERT_EQ(damaged.size(), 5U);
+  EXPECT_EQ(damaged.front().file, at + "1.json");
+  for (const auto& one : damaged) {
+    EXPECT_FALSE(one.error.message.empty());
+    EXPECT_TRUE(drop(one)) << one.file;
+  }
+  EXPECT_TRUE(damaged_leases(options().folder).empty());
+  EXPECT_TRUE(damaged_leases("/nowhere").empty());
+}
+
+TEST_F(LeaseTest, ALeaseIsDamagedWhereverItIsCut) {
+  write_stale(options(), boot_id(), true);
+  const std::string file = options().folder + "/lease-stale.json";
+  EXPECT_TRUE(damaged_leases(options().folder).empty());
+  std::string text;
+  {
+    std::ifstream in(file);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  // All but the line's end matters.
+  for (std::size_t size = 0; size + 1 < text.size(); size += 7) {
+    std::ofstream(file, std::ios::trunc) << text.substr(0, size);
+    EXPECT_EQ(damaged_leases(options().folder).size(), 1U) << size;
+    EXPECT_TRUE(find_leases(options().folder).empty()) << size;
+  }
 }
 
 TEST_F(LeaseTest, AWatchdogThatDoesNotStartMeansNoLease) {

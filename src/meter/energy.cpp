@@ -114,6 +114,16 @@ EnergyReading measure_energy(const Series& series, const SensorModel& sensor, Wi
     out.chosen = "both";
     out.coverage = std::min(out.counter.coverage, out.trapezoid.coverage);
   }
+  if (!a && out.trapezoid.seen_share) {
+    out.unseen_share = 1 - *out.trapezoid.seen_share;
+    if (const auto& in_step = out.trapezoid.in_step_j; in_step && options.holds_unseen) {
+      out.energy_j->low = std::min(b->low, in_step->low);
+      out.energy_j->high = std::max(b->high, in_step->high);
+      out.trapezoid.energy_j = out.energy_j;
+      out.trapezoid.doubts.push_back({"unseen between the sensor's windows",
+                                      std::max(b->value - in_step->low, in_step->high - b->value)});
+    }
+  }
   out.supply_energy_j = Estimate{out.energy_j->value, out.energy_j->low / (1 + kBoardGain95),
                                  out.energy_j->high / (1 - kBoardGain95), Origin::kMeasured};
   return out;
@@ -124,9 +134,10 @@ std::optional<Estimate> above_idle(const std::optional<Estimate>& energy_j, Seco
   if (!energy_j || !idle_power_w) return std::nullopt;
   const double idle_j = idle_power_w->value * length.si();
   const double idle_half = (idle_power_w->high - idle_power_w->low) / 2 * length.si();
-  const double half = std::hypot((energy_j->high - energy_j->low) / 2, idle_half);
   const double value = energy_j->value - idle_j;
-  return Estimate{value, value - half, value + half, energy_j->origin};
+  return Estimate{value, value - std::hypot(energy_j->value - energy_j->low, idle_half),
+                  value + std::hypot(energy_j->high - energy_j->value, idle_half),
+                  energy_j->origin};
 }
 
 std::optional<Estimate> mean_power(const EnergyReading& reading, Window window) {

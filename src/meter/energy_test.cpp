@@ -119,5 +119,67 @@ TEST(Energy, AShortRegionCannotBeKnown) {
   EXPECT_NEAR(r.window_needed->si(), 0.3, 0.02);
 }
 
+// 10 s of `busy_w` for `busy_s` of every `period_s`, without a counter.
+struct Pulses {
+  Truth truth{{{0, 60}}};
+  Series series;
+  SensorModel model;
+  Pulses(double busy_s, double period_s, unsigned seed, bool random = false) {
+    std::mt19937_64 draw(seed);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    for (double t = 1; t < 11;) {
+      truth.steps.emplace_back(t, 330);
+      truth.steps.emplace_back(t + busy_s, 60);
+      t += random ? busy_s + 2 * (period_s - busy_s) * uniform(draw) : period_s;
+    }
+    truth.steps.emplace_back(truth.steps.back().first + 0.2, 60);
+    series = play(truth, 13, {}, seed);
+    series.energy_j.clear();
+    series.power_limit_w.assign(series.time_ns.size(), 400);
+    model = estimate_sensor(series);
+    model.averaging_window_s = Estimate{0.025, 0.02, 0.03, Origin::kPublished};
+  }
+  [[nodiscard]] EnergyReading reading() const {
+    return measure_energy(series, model, window(1, 11), {.holds_unseen = true});
+  }
+};
+
+TEST(Energy, WithoutACounterALoadInStepWithTheSensorIsHeld) {
+  for (const auto& [busy_s, period_s] : std::vector<std::pair<double, double>>{
+           {0.03, 0.1}, {0.05, 0.1}, {0.07, 0.1}, {0.02, 0.2}, {0.2, 0.4}, {0.05, 0.05}}) {
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+      const Pulses pulses(busy_s, period_s, seed);
+      const auto r = pulses.reading();
+      ASSERT_TRUE(r.energy_j.has_value()) << r.why_unknown;
+      const double truth = pulses.truth.energy(1, 11);
+      EXPECT_LE(r.energy_j->low, truth) << busy_s << "/" << period_s << " seed " << seed;
+      EXPECT_GE(r.energy_j->high, truth) << busy_s << "/" << period_s << " seed " << seed;
+      EXPECT_NEAR(r.unseen_share.value_or(0), 0.75, 0.02);
+    }
+  }
+}
+
+TEST(Energy, ReadingsInNoOrderProveThatLoadAndSensorAreOutOfStep) {
+  Tally tally;
+  int widened = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const Pulses pulses(0.04, 0.09, seed, true);
+    const auto r = pulses.reading();
+    tally.add(r.energy_j, pulses.truth.energy(1, 11));
+    widened += r.trapezoid.in_step_j ? 1 : 0;
+  }
+  EXPECT_GE(tally.share(), 0.9);
+  EXPECT_LE(widened, 4);
+}
+
+TEST(Energy, ACounterSeesWhatTheSensorDoesNot) {
+  Pulses pulses(0.03, 0.1, 3);
+  const Series with = play(pulses.truth, 13, {}, 3);
+  const auto r = measure_energy(with, pulses.model, window(1, 11), {.holds_unseen = true});
+  ASSERT_TRUE(r.energy_j.has_value());
+  EXPECT_FALSE(r.unseen_share.has_value());
+  EXPECT_NEAR(r.counter.energy_j->value, pulses.truth.energy(1, 11), 15);
+}
+
 }  // namespace
 }  // namespace ergon::meter

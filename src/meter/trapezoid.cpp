@@ -30,6 +30,8 @@ double most_power(const Series& series, const EnergyOptions& options) {
   return limit > 0 ? std::min(options.most_power_w, 2 * limit) : options.most_power_w;
 }
 
+constexpr double kAllSeen = 0.9;  ///< share of the time in averaging windows, as they are known
+
 Points points_of(const Series& series, const std::vector<double>& column, const SensorModel& sensor,
                  const EnergyOptions& options, double shift_s) {
   Points out;
@@ -179,6 +181,44 @@ bool beats(const Points& points, double from_s, double to_s, double mean_w,
   // A few pairs go on by chance as well.
   const std::size_t enough = pairs < 10 ? 85 : 65;
   return pairs >= fewest && onward * 100 > pairs * enough && most - least > 0.03 * mean_w;
+}
+
+// Whether values are spread and come in no order: not level, not drifting, and not the same again
+// after so many samples. Only a load that is out of step with the sensor reads like that.
+bool proves_out_of_step(const std::vector<double>& values, double mean_w) {
+  constexpr std::size_t kFewest = 20;
+  constexpr std::size_t kMostLag = 10;
+  constexpr double kLeastSpread = 0.1;   // of the mean: noise is smaller
+  constexpr double kLeastChange = 0.25;  // of the spread; independent values change by 0.4 of it
+  if (values.size() < kFewest) return false;
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  const double spread = sorted[sorted.size() * 9 / 10] - sorted[sorted.size() / 10];
+  if (spread < kLeastSpread * mean_w) return false;
+  for (std::size_t lag = 1; lag <= std::min(kMostLag, values.size() / 4); ++lag) {
+    double change = 0;
+    for (std::size_t k = lag; k < values.size(); ++k)
+      change += std::abs(values[k] - values[k - lag]);
+    if (change < kLeastChange * spread * static_cast<double>(values.size() - lag)) return false;
+  }
+  return true;
+}
+
+// Bounds of the energy where the power between the sensor's windows may be anything that the board
+// was seen to do or may do.
+Estimate if_in_step(const Series& series, const std::vector<double>& column, double value,
+                    double seen, double length_s, double most_w) {
+  double least_w = most_w;
+  double limit_w = 0;
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (!std::isfinite(column[i]) || column[i] < 0 || column[i] > most_w) continue;
+    least_w = std::min(least_w, column[i]);
+    limit_w = std::max(limit_w, column[i]);
+  }
+  for (const double w : series.power_limit_w)
+    limit_w = std::isfinite(w) ? std::max(limit_w, w) : limit_w;
+  return {value, seen * value + (1 - seen) * least_w * length_s,
+          seen * value + (1 - seen) * limit_w * length_s, Origin::kMeasured};
 }
 
 }  // namespace
@@ -336,6 +376,17 @@ EnergyEstimate trapezoid_energy(const Series& series, const SensorModel& sensor,
     }
   }
   out.energy_j = estimate;
+  if (sensor.averaging_window_s && known && duty < kAllSeen) {
+    out.seen_share = duty;
+    std::vector<double> within;
+    for (std::size_t k = 0; k < points.t.size(); ++k) {
+      if (points.t[k] >= t0 && points.t[k] <= t1) within.push_back(points.w[k]);
+    }
+    if (!proves_out_of_step(within, mean)) {
+      out.in_step_j =
+          if_in_step(series, column, value, duty, length_s, most_power(series, options));
+    }
+  }
   if (points.garbage > 0) {
     out.notes.push_back("impossible power readings were left out: " +
                         std::to_string(points.garbage));

@@ -52,12 +52,60 @@ struct Answer {
   const char* method = "";
 };
 
-// Every window for itself. Edges are independent of each other, the gain is not.
-Answer by_windows(const Merged& merged, const GpuView& view) {
+constexpr double kMostDoubt = 0.2;  ///< relative half-width of many windows that is still an answer
+
+// How finely the readings of a column follow the power.
+struct Resolution {
+  double period_s = 0;  ///< of its renewals
+  double timing_s = 0;  ///< half of the time between the reads that bracket a renewal
+};
+Resolution resolution_of(const std::vector<Nanos>& time_ns, const std::vector<double>& column,
+                         const std::optional<Estimate>& period_s, meter::Window run) {
+  std::vector<double> brackets;
+  for (const auto& change : meter::refreshes(time_ns, column)) {
+    if (change.first || change.by_ns < run.start_ns || change.by_ns > run.end_ns) continue;
+    brackets.push_back(to_seconds(change.by_ns - change.after_ns).si());
+  }
+  Resolution out;
+  out.timing_s = median_of(std::move(brackets)) / 2;
+  out.period_s = period_s ? std::max(period_s->value, 2 * out.timing_s) : 2 * out.timing_s;
+  return out;
+}
+
+// What many passages share, and what therefore does not average out: where a renewal lies between
+// two reads (a shift of all of them exchanges energy with what lies outside), and at windows or
+// pauses of a few renewals, where all may be in step, how a renewal that holds an edge is divided.
+double common_doubt(const Merged& merged, const Resolution& resolution, double inside_w,
+                    double outside_w) {
+  const double step = std::abs(inside_w - outside_w);
+  double half = 0;
+  for (std::size_t w = 0; w < merged.windows.size(); ++w) {
+    const auto& window = merged.windows[w];
+    // The shift also hides a part of the step itself.
+    const double blur = resolution.timing_s / std::max(window.length().si(), 1e-9);
+    half += resolution.timing_s * step / std::max(1 - 2 * blur, 0.25);
+    // Two whole renewals on either side of an edge tell where it lies in its own.
+    const double least = 3 * resolution.period_s + resolution.timing_s;
+    const double before =
+        w == 0 ? least : to_seconds(window.start_ns - merged.windows[w - 1].end_ns).si();
+    const double after = w + 1 == merged.windows.size()
+                             ? least
+                             : to_seconds(merged.windows[w + 1].start_ns - window.end_ns).si();
+    const double edge = std::max(inside_w, outside_w) * resolution.period_s / 2;
+    const bool is_short = window.length().si() < least;
+    half += (before < least || is_short ? edge : 0) + (after < least || is_short ? edge : 0);
+  }
+  return half;
+}
+
+// Every window for itself. Their own doubts are independent of each other; the gain is not, nor is
+// common_doubt().
+Answer by_windows(const Merged& merged, meter::Window run, const GpuView& view) {
   Answer out;
   out.method = "windows";
   double value = 0;
   double squares = 0;
+  bool by_counter = true;
   for (const auto& window : merged.windows) {
     const auto reading = meter::measure_energy(*view.series, *view.sensor, window);
     if (!reading.energy_j) {
@@ -66,6 +114,7 @@ Answer by_windows(const Merged& merged, const GpuView& view) {
       out.needed = reading.window_needed;
       return out;
     }
+    by_counter = by_counter && std::string_view(reading.chosen) == "counter";
     value += reading.energy_j->value;
     const double half = std::max(reading.energy_j->value - reading.energy_j->low,
                                  reading.energy_j->high - reading.energy_j->value);
@@ -76,13 +125,37 @@ Answer by_windows(const Merged& merged, const GpuView& view) {
   const double pauses_j = length_s > 0 ? value * to_seconds(merged.pauses_ns).si() / length_s : 0;
   value -= pauses_j;
   const double gain = view.gain95 * value;
-  const double half = std::sqrt(squares + pauses_j * pauses_j) + gain;
+  double half = std::sqrt(squares + pauses_j * pauses_j) + gain;
+  if (merged.windows.size() > 1) {
+    const meter::Series& series = *view.series;
+    const auto resolution =
+        by_counter
+            ? resolution_of(series.time_ns, series.energy_j, view.sensor->energy_tick_s, run)
+            : resolution_of(series.time_ns,
+                            series.has(series.power_w) ? series.power_w : series.average_power_w,
+                            view.sensor->update_period_s, run);
+    const auto whole = meter::measure_energy(series, *view.sensor, run);
+    const double outside_s = run.length().si() - length_s;
+    const double inside_w = value / length_s;
+    const double outside_w =
+        whole.energy_j && outside_s > 0
+            ? std::max(0.0, (whole.energy_j->value - value - pauses_j) / outside_s)
+            : 0;
+    half += common_doubt(merged, resolution, inside_w, outside_w);
+    if (half > kMostDoubt * value) {
+      const double mean_s = length_s / static_cast<double>(merged.windows.size());
+      out.needed = Seconds(
+          std::max(mean_s * half / (kMostDoubt * std::max(value, 1e-9)), 6 * resolution.period_s));
+      out.why = "cannot be known from this sensor";
+      return out;
+    }
+  }
   out.energy_j = Estimate{value, value - half, value + half, Origin::kMeasured};
   return out;
 }
 
 Answer on_one_gpu(const Merged& merged, meter::Window run, const GpuView& view) {
-  Answer direct = by_windows(merged, view);
+  Answer direct = by_windows(merged, run, view);
   if (direct.energy_j || !direct.needed) return direct;
   // Too short one by one. Many of them leave a trace in the readings that hold a share of them.
   const auto fit = fit_shares(*view.series, *view.sensor, run, merged.windows);

@@ -16,7 +16,10 @@ struct Job {
   meter::Series series;
   meter::SensorModel sensor;
 
-  Job(double length, double period, double from = 1, double to = 11) {
+  Job(double length, double period, double from = 1, double to = 11, double tick = 0.1,
+      double offset = 0.037) {
+    gpu.tick_s = tick;
+    gpu.offset_s = offset;
     Region region{"step", {}};
     for (int k = 0; from + k * period + length <= to; ++k) {
       const double start = from + k * period;
@@ -81,6 +84,37 @@ TEST(RegionResults, OutOfStepTheyAreFitted) {
   EXPECT_NEAR(result.energy_j->value, 300 * result.time.si(), 0.1 * 300 * result.time.si());
   EXPECT_LE(result.energy_j->low, 300 * result.time.si());
   EXPECT_GE(result.energy_j->high, 300 * result.time.si());
+}
+
+// Passages of a few ticks, in step with the counter: every passage is cut at the same places of its
+// ticks, and a tick's time is known to the 10 ms between two readings only, the same for all. Such
+// errors do not average out.
+TEST(RegionResults, InStepWithTheCountersTicksTheIntervalHoldsTheTruthOrThereIsNone) {
+  std::size_t known = 0;
+  for (const double tick : {0.01, 0.02}) {
+    for (const auto& [length, period] : std::vector<std::pair<double, double>>{
+             {0.07, 0.1}, {0.18, 0.2}, {0.05, 0.1}, {0.1, 0.2}, {0.06, 0.4}}) {
+      for (const double offset : {0.0005, 0.0055, 0.0115, 0.0175}) {
+        const auto result = Job(length, period, 1.0031, 9, tick, offset).result();
+        const double truth = 300 * result.time.si();
+        if (!result.energy_j) {
+          EXPECT_TRUE(result.window_needed.has_value());
+          continue;
+        }
+        ++known;
+        EXPECT_LE(result.energy_j->low, truth) << tick << " " << length << " " << offset;
+        EXPECT_GE(result.energy_j->high, truth) << tick << " " << length << " " << offset;
+      }
+    }
+  }
+  EXPECT_GT(known, 10U);
+}
+
+TEST(RegionResults, ManyLongOnesAreStillKnownWell) {
+  const auto result = Job(0.9, 2, 1.0031, 11, 0.02, 0.003).result();
+  ASSERT_TRUE(result.energy_j.has_value()) << result.why_unknown;
+  EXPECT_EQ(result.method, "windows");
+  EXPECT_LE(result.energy_j->high - result.energy_j->low, 0.03 * result.energy_j->value);
 }
 
 TEST(RegionResults, TwoGpusAreSummedAndOneUnknownIsUnknown) {

@@ -100,7 +100,7 @@ GpuResult result_of(const meter::Series& series, const meter::SensorModel& senso
                     meter::Window window, const std::optional<Estimate>& idle_power_w,
                     double gain95) {
   GpuResult out;
-  out.energy = meter::measure_energy(series, sensor, window);
+  out.energy = meter::measure_energy(series, sensor, window, {.holds_unseen = true});
   // Idle power has the same gain: the difference carries it once.
   out.above_idle_j = meter::above_idle(out.energy.energy_j, window.length(), idle_power_w);
   widen(out.above_idle_j, gain95);
@@ -174,21 +174,21 @@ std::optional<Estimate> mean_of(std::span<const std::optional<Estimate>> runs) {
   if (runs.empty()) return std::nullopt;
   const auto count = static_cast<double>(runs.size());
   double mean = 0;
-  double own = 0;
+  double below = 0;
+  double above = 0;
   Origin origin = Origin::kMeasured;
   for (const auto& run : runs) {
     if (!run) return std::nullopt;
     mean += run->value / count;
-    own += (run->high - run->low) / 2 / count;
+    below += (run->value - run->low) / count;
+    above += (run->high - run->value) / count;
     origin = run->origin;
   }
   double squares = 0;
   for (const auto& run : runs) squares += (run->value - mean) * (run->value - mean);
-  double half = own;
-  if (runs.size() > 1) {
-    half = std::max(half, student95(runs.size() - 1) * std::sqrt(squares / (count - 1) / count));
-  }
-  return Estimate{mean, mean - half, mean + half, origin};
+  const double scatter =
+      runs.size() > 1 ? student95(runs.size() - 1) * std::sqrt(squares / (count - 1) / count) : 0;
+  return Estimate{mean, mean - std::max(below, scatter), mean + std::max(above, scatter), origin};
 }
 
 }  // namespace ergon::run

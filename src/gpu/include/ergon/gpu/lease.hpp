@@ -54,9 +54,17 @@ struct FoundLease {
   LeaseRecord record;
   LeaseState state = LeaseState::kHeld;
 };
-/// Every lease in the folder, by file name; a folder that is not there holds none. A file that is
-/// no lease is skipped: leases are written whole or not at all.
+/// Every lease in the folder, by file name; a folder that is not there holds none. A file that
+/// cannot be read as a lease is skipped: see damaged_leases().
 std::vector<FoundLease> find_leases(const std::string& folder);
+
+/// A file that has the name of a lease and cannot be read as one (cut off, of another version, a
+/// folder): what it changed is not known, and may still be changed.
+struct DamagedLease {
+  std::string file;
+  Error error;
+};
+std::vector<DamagedLease> damaged_leases(const std::string& folder);
 
 /// Whether the tool that took the lease still runs (its watchdog may outlive it for a moment).
 bool holder_lives(const LeaseRecord& record);
@@ -123,5 +131,7 @@ Status watch(const std::string& lease_file, int channel, const OpenLeased& open)
 Result<std::vector<GivenBack>> restore(const FoundLease& lease, std::span<Gpu* const> gpus);
 /// Removes the file of a lease that no longer means anything (the machine was restarted).
 Status drop(const FoundLease& lease);
+/// Removes a damaged one, once its GPUs were given back by other means.
+Status drop(const DamagedLease& lease);
 
 }  // namespace ergon::gpu

@@ -23,6 +23,13 @@ struct EnergyEstimate {
   double coverage = 0;               ///< share of the window's time that readings account for
   std::vector<Doubt> doubts;         ///< what the interval is made of
   std::vector<std::string> notes;    ///< "the counter was reset once", ...
+  /// Of power samples: the share of the time that lies in the sensor's averaging windows; nullopt:
+  /// the window is not known, or covers all.
+  std::optional<double> seen_share = std::nullopt;
+  /// The energy if the load repeats in step with the sensor, so that the time between its windows
+  /// ran at another power: at least the least that was read, at most the power limit. nullopt where
+  /// all is seen, or where the readings prove that load and sensor are out of step.
+  std::optional<Estimate> in_step_j = std::nullopt;
 };
 
 struct EnergyOptions {
@@ -36,6 +43,9 @@ struct EnergyOptions {
   /// Joules at which the counter wraps (RAPL's max_energy_range_uj); nullopt: powers of two are
   /// tried.
   std::optional<double> counter_range_j = std::nullopt;
+  /// Without a counter to check the samples, the interval holds what the power between the sensor's
+  /// averaging windows may have been (EnergyEstimate::in_step_j).
+  bool holds_unseen = false;
 };
 
 /// (a) The counter, aligned to its ticks: exact between them; at each edge the tick that holds it
@@ -62,6 +72,8 @@ struct EnergyReading {
   double coverage = 0;
   std::optional<double> disagreement;  ///< |a - b| over their mean
   bool contradict = false;             ///< the intervals do not meet
+  /// Of the time, where power samples alone tell: what lies between the sensor's averaging windows.
+  std::optional<double> unseen_share;
   /// The same energy at the board's supply, with the published spread of sensor gains.
   std::optional<Estimate> supply_energy_j;
 };
