@@ -26,6 +26,7 @@ Value gpu_result_value(const MeasuredGpu& gpu, const run::GpuResult& result) {
   out.set("trapezoid_refused", words_or_null(energy.trapezoid.refused));
   out.set("chosen", words_or_null(energy.chosen));
   out.set("coverage", energy.energy_j ? Value(energy.coverage) : Value());
+  out.set("unseen_share", or_null(energy.unseen_share));
   out.set("disagreement", or_null(energy.disagreement));
   out.set("contradict", energy.contradict);
   set_estimate(out, "above_idle_j", result.above_idle_j);
@@ -136,25 +137,32 @@ std::string measured_headline(const Measurement& m) {
   std::string text = energy ? estimate_text(energy) : "Energy unknown";
   if (time) text += " in " + time_text(time->value);
   text += " on " + gpus_text(m);
-  if (m.runs.size() > 1) text += ", mean of " + std::to_string(m.runs.size()) + " runs";
+  if (m.runs.empty()) return "Nothing was measured on " + gpus_text(m) + ": a warm-up run failed.";
+  const std::size_t counted = counted_runs(m).size();
+  if (counted > 1) text += ", mean of " + std::to_string(counted) + " runs";
+  if (counted < m.runs.size()) {
+    text += counted > 1 ? "" : ", one run";
+    text += "; " + std::to_string(m.runs.size() - counted) + " failed and is not in it";
+  }
   return text + ".";
 }
 
 // How far repeated runs lie apart.
 void add_spread(const Measurement& m, std::vector<std::string>& lines) {
-  if (m.runs.size() < 2 || !mean_energy(m)) return;
-  const auto time_s = [](const MeasuredRun& run) { return run.record.window.length().si(); };
-  const auto less = [&](const MeasuredRun& a, const MeasuredRun& b) {
+  const auto runs = counted_runs(m);
+  if (runs.size() < 2 || !mean_energy(m)) return;
+  const auto time_s = [](const MeasuredRun* run) { return run->record.window.length().si(); };
+  const auto less = [&](const MeasuredRun* a, const MeasuredRun* b) {
     return time_s(a) < time_s(b);
   };
-  const auto [fast, slow] = std::ranges::minmax_element(m.runs, less);
-  const auto cheaper = [](const MeasuredRun& a, const MeasuredRun& b) {
-    return a.total_j->value < b.total_j->value;
+  const auto [fast, slow] = std::ranges::minmax_element(runs, less);
+  const auto cheaper = [](const MeasuredRun* a, const MeasuredRun* b) {
+    return a->total_j->value < b->total_j->value;
   };
-  const auto [least, most] = std::ranges::minmax_element(m.runs, cheaper);
+  const auto [least, most] = std::ranges::minmax_element(runs, cheaper);
   char text[160];
   std::snprintf(text, sizeof text, "The runs took %.5g to %.5g s and %.5g to %.5g J.",
-                time_s(*fast), time_s(*slow), least->total_j->value, most->total_j->value);
+                time_s(*fast), time_s(*slow), (*least)->total_j->value, (*most)->total_j->value);
   lines.emplace_back(text);
 }
 
@@ -163,8 +171,7 @@ void add_parts(const Measurement& m, std::vector<std::string>& lines) {
   if (m.runs.empty() || m.gpus.size() < 2 || mean_energy(m)) return;
   for (std::size_t g = 0; g < m.gpus.size(); ++g) {
     std::vector<std::optional<Estimate>> all;
-    all.reserve(m.runs.size());
-    for (const auto& run : m.runs) all.push_back(run.gpus[g].energy.energy_j);
+    for (const MeasuredRun* run : counted_runs(m)) all.push_back(run->gpus[g].energy.energy_j);
     if (const auto mean = run::mean_of(all))
       lines.push_back("GPU " + m.gpus[g].identity.id + ": " + estimate_text(mean) + ".");
   }
@@ -239,12 +246,16 @@ std::vector<std::string> measured_sentences(const Measurement& m) {
   } else if (!m.cpu_why_unknown.empty()) {
     lines.push_back("CPU energy unknown: " + m.cpu_why_unknown + ".");
   }
-  for (const auto& run : m.runs) {
-    if (run.record.ending && run.record.ending->status != 0) {
-      lines.push_back("The program ended with status " + std::to_string(run.record.ending->status) +
-                      ".");
-      break;
-    }
+  for (std::size_t r = 0; r < m.runs.size(); ++r) {
+    const auto& ending = m.runs[r].record.ending;
+    if (!ending || ending->status == 0) continue;
+    const std::string which = m.runs.size() > 1 ? " of run " + std::to_string(r + 1) : "";
+    lines.push_back("The program" + which + " ended with status " + std::to_string(ending->status) +
+                    ".");
+  }
+  if (m.warm_up_status) {
+    lines.push_back("A warm-up run of the program ended with status " +
+                    std::to_string(*m.warm_up_status) + ".");
   }
   return lines;
 }
@@ -255,6 +266,15 @@ std::string estimate_text(const std::optional<Estimate>& estimate) {
   if (!estimate) return "unknown";
   // As many decimals as the half-width has two digits of.
   const double half = half_width_of(*estimate);
+  const double below = estimate->value - estimate->low;
+  const double above = estimate->high - estimate->value;
+  if (std::max(below, above) > 0.3 * std::abs(estimate->value) &&
+      std::max(below, above) > 2 * std::min(below, above)) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%.3g J (between %.3g and %.3g J)", estimate->value,
+                  estimate->low, estimate->high);
+    return text;
+  }
   int decimals = 0;
   for (double h = half; h > 0 && h < 9.95 && decimals < 6; h *= 10) ++decimals;
   char text[96];
@@ -263,13 +283,35 @@ std::string estimate_text(const std::optional<Estimate>& estimate) {
   return text;
 }
 
+std::string unseen_text(const std::string& gpu, double unseen_share) {
+  char text[400];
+  std::snprintf(
+      text, sizeof text,
+      "the power sensor of GPU %s looks at %.0f %% of the time, and no energy counter tells "
+      "of the rest: where load and sensor may be in step the interval holds all that the "
+      "board can draw; pauses of random length in the load show that they are not",
+      gpu.c_str(), 100 * (1 - unseen_share));
+  return text;
+}
+
+std::vector<const MeasuredRun*> counted_runs(const Measurement& m) {
+  std::vector<const MeasuredRun*> runs;
+  for (const auto& run : m.runs) {
+    if (!run.record.ending || run.record.ending->status == 0) runs.push_back(&run);
+  }
+  if (!runs.empty()) return runs;
+  for (const auto& run : m.runs) runs.push_back(&run);
+  return runs;
+}
+
 std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
-  if (m.runs.size() == 1) return m.runs.front().regions;
+  const auto runs = counted_runs(m);
+  if (runs.size() == 1) return runs.front()->regions;
   std::vector<run::RegionResult> out;
   std::vector<std::vector<std::optional<Estimate>>> energies;
   std::vector<double> seen;
-  for (const auto& run : m.runs) {
-    for (const auto& region : run.regions) {
+  for (const MeasuredRun* run : runs) {
+    for (const auto& region : run->regions) {
       std::size_t at = 0;
       while (at < out.size() && out[at].name != region.name) ++at;
       if (at == out.size()) {
@@ -313,8 +355,7 @@ namespace {
 template <class F>
 std::optional<Estimate> mean_over_runs(const Measurement& m, F part) {
   std::vector<std::optional<Estimate>> all;
-  all.reserve(m.runs.size());
-  for (const auto& run : m.runs) all.push_back(part(run));
+  for (const MeasuredRun* run : counted_runs(m)) all.push_back(part(*run));
   return run::mean_of(all);
 }
 }  // namespace
@@ -362,9 +403,10 @@ Answer measure_answer(const Measurement& m) {
   answer.data.set("runs", std::move(runs));
   Value mean = Value::object();
   set_estimate(mean, "time_s", mean_time(m));
-  if (m.runs.size() < 2) mean.set("time_s_ci95", Value());  // one time has no spread
+  if (counted_runs(m).size() < 2) mean.set("time_s_ci95", Value());  // one time has no spread
   set_estimate(mean, "energy_j", mean_energy(m));
   set_estimate(mean, "above_idle_j", mean_above_idle(m));
+  mean.set("runs", std::uint64_t{counted_runs(m).size()});
   answer.data.set("mean", std::move(mean));
   const auto regions = regions_over_runs(m);
   Value list = Value::array();

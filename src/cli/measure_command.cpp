@@ -1,4 +1,5 @@
 // ergon measure: run a program (or watch one), report time and energy.
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -121,7 +122,10 @@ class Measurer {
     close();
     if (store_ && (!status || measurement_.runs.empty())) store_->discard();
     if (!status) return fail(status.error());
-    if (measurement_.runs.empty()) return *status;
+    if (measurement_.runs.empty()) {
+      store_.reset();
+      if (!measurement_.warm_up_status) return *status;
+    }
     ERGON_TRY_STATUS(tell());
     return *status;
   }
@@ -175,10 +179,22 @@ class Measurer {
       const auto processes = gpu->processes();
       if (!processes || processes->empty()) continue;
       std::string list;
-      for (const auto& process : *processes)
+      for (const auto& process : *processes) {
         list += (list.empty() ? "" : ", ") + std::to_string(process.pid);
+        named_.push_back({gpu->identity().id, process.pid});
+      }
       context_.warn("shared_gpu", "other programs use GPU " + gpu->identity().id + " (process " +
                                       list + "): their energy is in the figures");
+    }
+  }
+  // Those that came later.
+  void name_strangers(const std::vector<run::Stranger>& strangers) {
+    for (const auto& stranger : strangers) {
+      if (std::ranges::find(named_, stranger) != named_.end()) continue;
+      named_.push_back(stranger);
+      context_.warn("shared_gpu", "another program was on GPU " + stranger.gpu +
+                                      " during the run (process " + std::to_string(stranger.pid) +
+                                      "): its energy is in the figures");
     }
   }
 
@@ -270,7 +286,12 @@ class Measurer {
       status = record->ending->status;
       if (k >= 0) keep(*std::move(record), cpu_j);
       if (status != 0) {
-        if (k + 1 < runs) {
+        if (k < 0) {
+          measurement_.warm_up_status = status;
+          context_.warn("warmup_failed", "warm-up run " + std::to_string(k + warmups + 1) +
+                                             " ended with status " + std::to_string(status) +
+                                             ": nothing was measured");
+        } else if (k + 1 < runs) {
           context_.warn("program_failed", "the program ended with status " +
                                               std::to_string(status) + ": it is not run again");
         }
@@ -296,6 +317,7 @@ class Measurer {
                     "marks of regions were lost: the program makes them faster than they are read",
                     record.marks.lost);
     }
+    name_strangers(record.strangers);
     MeasuredRun run;
     run.record = std::move(record);
     run.cpu_j = cpu_j;
@@ -368,6 +390,7 @@ class Measurer {
                       "energy counter and power samples of GPU " + gpu.identity.id +
                           " contradict each other: the interval holds both");
       }
+      warn_unseen(gpu, result.energy);
       run.gpus.push_back(std::move(result));
     }
     run.total_j = run::sum_of(energies);
@@ -378,6 +401,12 @@ class Measurer {
         context_.warn("region_cut", "the program ended inside of region '" + region.name + "'");
       }
     }
+  }
+
+  // Once a GPU, whatever the number of runs.
+  void warn_unseen(const MeasuredGpu& gpu, const meter::EnergyReading& energy) {
+    if (!energy.unseen_share || !unseen_.insert(gpu.identity.id).second) return;
+    context_.warn("unseen_power", unseen_text(gpu.identity.id, *energy.unseen_share));
   }
 
   Status tell() {
@@ -414,6 +443,8 @@ class Measurer {
   std::unique_ptr<run::Observation> observation_;
   std::unique_ptr<SampleStore> store_;  // its thread asks the observation
   Measurement measurement_;
+  std::set<std::string> unseen_;      ///< GPUs whose sensor was warned of
+  std::vector<run::Stranger> named_;  ///< other programs that were warned of
 };
 
 Result<int> measure_run(Context& context) { return Measurer(context).run(); }

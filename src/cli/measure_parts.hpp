@@ -36,6 +36,7 @@ struct Measurement {
   std::vector<MeasuredGpu> gpus;
   std::vector<meter::Window> idle;
   std::vector<MeasuredRun> runs;
+  std::optional<int> warm_up_status;  ///< of a warm-up run that failed: nothing was measured then
   std::string cpu_why_unknown;
   run::SamplingCost cost;
   Nanos interval_ns = 0;
@@ -44,6 +45,9 @@ struct Measurement {
   bool simulated = false;
 };
 
+/// The runs that means are taken over: those whose program succeeded, else all. A program that
+/// failed or was stopped did not do what the others did.
+std::vector<const MeasuredRun*> counted_runs(const Measurement& measurement);
 /// The mean over the runs of each region, by name, in order of first appearance.
 std::vector<run::RegionResult> regions_over_runs(const Measurement& measurement);
 /// Seconds of the runs as estimates, so that mean_of() gives their interval.
@@ -64,6 +68,8 @@ std::string measure_openmetrics(const Measurement& measurement, const std::strin
 /// One line a run and GPU, and one a region, in base SI units: one header for both.
 std::string measure_csv(const Measurement& measurement);
 inline double half_width_of(const Estimate& e) { return (e.high - e.low) / 2; }
+/// What power samples alone leave unseen on a GPU, and what to do.
+std::string unseen_text(const std::string& gpu, double unseen_share);
 /// "1234 J", "0.5 J" and the half-width "+- 3 J" of an estimate; "unknown".
 std::string estimate_text(const std::optional<Estimate>& estimate);
 

@@ -30,6 +30,12 @@ bool is_alive(std::int64_t pid, std::uint64_t ticks) {
   return found != 0 && found == ticks;
 }
 
+bool is_stopped(std::int64_t pid) {
+  const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
+  const auto close = stat.rfind(')');
+  return close != std::string::npos && stat.substr(close + 1).starts_with(" T");
+}
+
 std::string boot_id() { return slurp("/proc/sys/kernel/random/boot_id"); }
 
 }  // namespace ergon::gpu

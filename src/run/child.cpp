@@ -175,6 +175,10 @@ void Child::send(int signal) const {
   if (pid_ > 0 && !ending_) ::kill(group_ ? -pid_ : pid_, signal);
 }
 
+void Child::wake() const {
+  if (group_ || gpu::is_stopped(pid_)) send(SIGCONT);
+}
+
 Result<Watched> Watched::open(int pid) {
   const int descriptor = open_pidfd(pid);
   const std::uint64_t ticks = gpu::start_ticks(pid);
@@ -236,6 +240,7 @@ Ending wait_for(Child& child, Signals* signals, Nanos every_ns,
       if (!meanwhile() && !told) {
         told = now;
         child.send(SIGTERM);
+        child.wake();
       }
     }
     if (told && !killed && now - *told > kGrace) {
@@ -248,6 +253,7 @@ Ending wait_for(Child& child, Signals* signals, Nanos every_ns,
       const auto caught = signals->next();
       if (!caught) break;
       if (!caught->by_terminal) child.send(caught->number);
+      child.wake();
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "ergon/gpu/machine.hpp"
 #include "ergon/run/measure.hpp"
+#include "strangers.hpp"
 
 namespace ergon::run {
 namespace {
@@ -13,6 +14,8 @@ constexpr Nanos kMarksEvery = 50'000'000;  ///< how often marks are taken in and
 // An edge between two ticks is divided by the power on both sides of it: two ticks each.
 constexpr std::uint64_t kTicksBefore = 3;  ///< the first reading's own tick is not known
 constexpr std::uint64_t kTicksAfter = 2;
+
+constexpr Nanos kStrangersEvery = 500'000'000;  ///< how often other programs are looked for
 
 // A tick that holds an edge ends within this time after it.
 constexpr Nanos kEdge = 150'000'000;
@@ -49,7 +52,25 @@ struct Observation::Impl {
     wait_for_ticks(kTicksAfter);
     sampler->wait_for_lag(options.keep_going);
   }
+  std::optional<Strangers> strangers;
+  Nanos next_look_ns = 0;
+  void watch_for_strangers(std::int64_t root, bool group) {
+    strangers.emplace(sensors, root, group);
+    strangers->look();
+    next_look_ns = gpu::monotonic_now() + kStrangersEvery;
+  }
+  std::vector<Stranger> strangers_found() {
+    if (!strangers) return {};
+    strangers->look();
+    auto found = strangers->found();
+    strangers.reset();
+    return found;
+  }
   bool look() {
+    if (strangers && gpu::monotonic_now() >= next_look_ns) {
+      strangers->look();
+      next_look_ns = gpu::monotonic_now() + kStrangersEvery;
+    }
     if (options.regions != nullptr) options.regions->drain();
     return options.keep_going();
   }
@@ -79,9 +100,11 @@ Result<RunRecord> Observation::run(const Program& program, Signals* signals) {
   sigemptyset(&none);
   record.window.start_ns = gpu::monotonic_now();
   ERGON_TRY(Child child, Child::start(program, signals == nullptr ? none : signals->before()));
+  impl_->watch_for_strangers(child.pid(), program.own_group);
   const Ending ending = wait_for(child, signals, kMarksEvery, [this] { return impl_->look(); });
   record.ending = ending;
   record.window.end_ns = ending.at_ns;
+  record.strangers = impl_->strangers_found();
   if (impl_->options.regions != nullptr) record.marks = impl_->options.regions->take(ending.at_ns);
   impl_->align_end();
   return record;
@@ -93,6 +116,7 @@ RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* s
   record.window.start_ns = gpu::monotonic_now();
   constexpr Nanos kForEver = INT64_MAX;
   const Nanos until = length_ns > 0 ? record.window.start_ns + length_ns : kForEver;
+  if (watched != nullptr) impl_->watch_for_strangers(watched->pid(), false);
   Nanos next = record.window.start_ns;
   while (next < until) {
     const Nanos step = until - next > kMarksEvery ? next + kMarksEvery : until;
@@ -104,6 +128,7 @@ RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* s
     next = step;
   }
   record.window.end_ns = gpu::monotonic_now();
+  record.strangers = impl_->strangers_found();
   if (impl_->options.regions != nullptr)
     record.marks = impl_->options.regions->take(record.window.end_ns);
   impl_->align_end();

@@ -39,6 +39,15 @@ Range range_of(const meter::Series& series, const std::vector<double>& column,
   return range;
 }
 
+// Whether readings go on to the end of the window, or to so near that no more than a few of the
+// seldom ones can be missing.
+bool read_to_the_end(const meter::Series& series, meter::Window window) {
+  constexpr Nanos kLate = 500'000'000;
+  if (series.size() == 0) return false;
+  const Nanos missing = window.end_ns - series.time_ns.back();
+  return missing <= std::max(kLate, (window.end_ns - window.start_ns) / 50);
+}
+
 struct Published {
   std::string_view architecture;
   std::string_view name;  ///< part of the board's name; empty: any
@@ -106,14 +115,19 @@ GpuResult result_of(const meter::Series& series, const meter::SensorModel& senso
   widen(out.above_idle_j, gain95);
   widen(out.energy, gain95);
   if (const auto power = meter::mean_power(out.energy, window)) out.power_w = power->value;
-  out.clock_hz = meter::mean_over(series, series.clock_hz, window);
+  if (sensor.update_period_s && sensor.update_period_s->value > 0)
+    out.periods = window.length().si() / sensor.update_period_s->value;
+  // What went on after the last reading (the GPU was lost) is not known: a figure of the part that
+  // was read is none of the window. That something held it back stays true.
+  const bool ended = read_to_the_end(series, window);
+  if (ended) out.clock_hz = meter::mean_over(series, series.clock_hz, window);
   const auto clocks = range_of(series, series.clock_hz, window);
   out.clock_least_hz = clocks.least;
   out.clock_most_hz = clocks.most;
-  out.memory_clock_hz = meter::mean_over(series, series.memory_clock_hz, window);
-  out.temperature_c = meter::mean_over(series, series.temperature_c, window);
+  if (ended) out.memory_clock_hz = meter::mean_over(series, series.memory_clock_hz, window);
+  if (ended) out.temperature_c = meter::mean_over(series, series.temperature_c, window);
   out.temperature_most_c = range_of(series, series.temperature_c, window).most;
-  out.utilization = meter::mean_over(series, series.utilization, window);
+  if (ended) out.utilization = meter::mean_over(series, series.utilization, window);
   std::size_t told = 0;
   std::size_t held = 0;
   for (std::size_t i = 0; i < series.size() && i < series.throttle.size(); ++i) {
@@ -124,9 +138,8 @@ GpuResult result_of(const meter::Series& series, const meter::SensorModel& senso
     held += bits != 0 ? 1 : 0;
     out.throttle_bits |= bits;
   }
-  if (told > 0) out.throttled_share = static_cast<double>(held) / static_cast<double>(told);
-  if (sensor.update_period_s && sensor.update_period_s->value > 0)
-    out.periods = window.length().si() / sensor.update_period_s->value;
+  if (told > 0 && (ended || held > 0))
+    out.throttled_share = static_cast<double>(held) / static_cast<double>(told);
   return out;
 }
 

@@ -40,6 +40,31 @@ TEST(Results, AWindowHoldsItsEnergy) {
   EXPECT_NEAR(*result.clock_hz, 1.41e9, 1);
 }
 
+TEST(Results, OfAGpuThatWasLostOnTheWayNothingIsSaidOfTheWhole) {
+  test::FakeGpu gpu;
+  const auto series = readings(gpu, 2);
+  const auto sensor = sensor_of(series, gpu.who, std::nullopt);
+  const auto result = result_of(series, sensor, window(1, 5), std::nullopt, 0);
+  EXPECT_FALSE(result.energy.energy_j.has_value());
+  EXPECT_FALSE(result.throttled_share.has_value());
+  EXPECT_FALSE(result.utilization.has_value());
+  EXPECT_FALSE(result.clock_hz.has_value());
+  EXPECT_FALSE(result.temperature_c.has_value());
+  gpu.throttle_bits = gpu::reason::kThermal;
+  const auto held = readings(gpu, 2);
+  EXPECT_GT(result_of(held, sensor, window(1, 5), std::nullopt, 0).throttled_share.value_or(0), 0);
+}
+
+TEST(Results, AMeanOfIntervalsThatLeanToOneSideLeansTheSameWay) {
+  const std::array<std::optional<Estimate>, 2> runs = {Estimate{100, 90, 400, Origin::kMeasured},
+                                                       Estimate{102, 92, 402, Origin::kMeasured}};
+  const auto mean = mean_of(runs);
+  ASSERT_TRUE(mean.has_value());
+  EXPECT_EQ(mean->value, 101);
+  EXPECT_GE(mean->low, 80);
+  EXPECT_EQ(mean->high, 401);
+}
+
 TEST(Results, AShortWindowCannotBeKnown) {
   test::FakeGpu gpu;
   const auto series = readings(gpu, 4);

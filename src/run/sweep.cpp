@@ -158,6 +158,11 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
   const auto owner = owners_of(gpus_);
   for (std::size_t r = 0; r < point.runs.size(); ++r) {
     const meter::Window window = point.runs[r].window;
+    for (const Stranger& stranger : point.runs[r].strangers) {
+      std::string reason = "another program was on GPU " + stranger.gpu + " (process " +
+                           std::to_string(stranger.pid) + ")";
+      if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+    }
     std::vector<std::optional<Estimate>> energies;
     for (std::size_t g = 0; g < gpus; ++g) {
       GpuResult& result = point.results[r][g];

@@ -39,7 +39,7 @@ class Measured:
             self.answer = load(answer)
             self.truth = load(truth)
         self.codes = {w["code"] for w in self.answer["warnings"]} if self.answer else set()
-        self.run = self.answer["runs"][0] if self.answer else None
+        self.run = self.answer["runs"][0] if self.answer and self.answer["runs"] else None
         self.gpus = self.run["gpus"] if self.run else []
 
     def holds_truth(self, gpu=0):
@@ -192,6 +192,93 @@ def failure_20_others_on_the_gpu():
             m = Measured("sim:a100", program=["sleep", "0.5"], env={"ERGON_SIM_STATE": machine})
             other.wait()
     return "shared_gpu" in m.codes, ", ".join(sorted(m.codes)) or "no warning"
+
+
+def others_that_come_later():
+    """a program that comes after the start is named; our own, its children and orphans are not"""
+    with tempfile.TemporaryDirectory() as state:
+        phases = os.path.join(state, "phases.json")
+        with open(phases, "w", encoding="utf-8") as file:
+            json.dump({"repeat": 1, "phases": BUSY}, file)
+        machine = os.path.join(state, "machine")
+        os.mkdir(machine)
+        ready = os.path.join(state, "ready")
+        outside = {**os.environ, "ERGON_SIM": "a100", "ERGON_SIM_STATE": machine}
+        waits = f"while [ ! -e {ready} ]; do sleep 0.02; done; exec {SIMLOAD} {phases}"
+        with subprocess.Popen(["sh", "-c", waits], env=outside, start_new_session=True) as other:
+            # Its own load comes first, of a child of a child; then the other one is let in.
+            mine = f"sh -c '{SIMLOAD} {phases}; true'; touch {ready}; sleep 2"
+            m = Measured("sim:a100", program=["sh", "-c", mine], env={"ERGON_SIM_STATE": machine})
+            other.wait()
+        alone = Measured("sim:a100", program=["sh", "-c", f"sh -c '{SIMLOAD} {phases}; true'; true"])
+    shared = [w["message"] for w in m.answer["warnings"] if w["code"] == "shared_gpu"]
+    return len(shared) == 1 and f"process {other.pid})" in shared[0] and "shared_gpu" not in alone.codes, f"{shared}, alone {alone.codes}"
+
+
+def unseen_between_the_sensors_windows():
+    """without a counter a load in step with the sensor lies in the interval, and a warning says what is unseen"""
+    pulses = [{"name": "a", "duration_s": 0.03, "compute": 0.9, "memory": 0.5}, {"name": "b", "duration_s": 0.07, "compute": 0, "memory": 0}]
+    m = Measured("sim:a100,seed=101,fault=no-energy-counter", phases=pulses * 40)
+    good, found = m.holds_truth()
+    g = m.gpus[0]
+    counted = Measured("sim:a100,seed=101", phases=pulses * 40)
+    fine, counter = counted.holds_truth()
+    return (good and "unseen_power" in m.codes and 0.7 < g["unseen_share"] < 0.8 and fine and "unseen_power" not in counted.codes), f"{found}; {counter}"
+
+
+def regions_in_step_with_the_counter():
+    """regions shorter than what the counter resolves: the interval holds the truth, or there is none"""
+    wrong, known = [], 0
+    for gpu, on, off in (("v100,seed=101", 0.03, 0.07), ("v100,seed=23", 0.02, 0.18), ("mi300x,seed=102", 0.05, 0.05), ("v100,seed=5", 0.2, 0.2)):
+        pulses = [{"name": "a", "duration_s": on, "compute": 0.9, "memory": 0.5}, {"name": "b", "duration_s": off, "compute": 0, "memory": 0}]
+        m = Measured(f"sim:{gpu}", phases=pulses * round(2 / (on + off)))
+        for region in m.run["regions"]:
+            true = sum(p["energy_j"] for p in m.truth["gpus"][0]["phases"] if p["name"] == region["name"])
+            if region["energy_j"] is None:
+                continue
+            known += 1
+            low, high = region["energy_j_ci95"]
+            if not low - 0.001 * true <= true <= high + 0.001 * true:
+                wrong.append(f"{gpu} {region['name']}: {region['energy_j']:.1f} in [{low:.1f}, {high:.1f}], truth {true:.1f}")
+    return not wrong and known >= 2, f"{known} known" if not wrong else "; ".join(wrong)
+
+
+def a_failed_run_is_not_in_the_mean():
+    """runs that succeed make the mean, the failed one is shown"""
+    with tempfile.TemporaryDirectory() as folder:
+        count = f"echo x >> {folder}/n; [ $(wc -l < {folder}/n) -lt 3 ] || exit 7; sleep 0.6"
+        m = Measured("sim:a100", "-r", "5", program=["sh", "-c", count])
+    mean, runs = m.answer["mean"], m.answer["runs"]
+    return (m.status == 7 and len(runs) == 3 and mean["runs"] == 2 and mean["time_s"] > 0.6 and mean["energy_j"]
+            and "run 3 ended with status 7" in m.err), f"exit {m.status}, mean {mean}"
+
+
+def a_failed_warm_up_is_told():
+    """nothing was measured, and an answer says so"""
+    m = Measured("sim:a100", "--warmup", "2", "-r", "2", program=["sh", "-c", "exit 9"])
+    return m.status == 9 and m.answer and m.answer["runs"] == [] and "warmup_failed" in m.codes and "warm-up run" in m.err, f"exit {m.status}: {m.err[:200]}"
+
+
+def a_lost_gpu_is_unknown():
+    """lost on the way: throttling and utilization of the run are null, not false and 0"""
+    m = Measured("sim:a100,fault=gpu-lost@1s", program=["sleep", "3"])
+    g = m.gpus[0]
+    return all(g[key] is None for key in ("energy_j", "throttled", "throttled_share", "utilization", "clock_hz")), str({k: g[k] for k in ("throttled", "utilization", "clock_hz")})
+
+
+def a_stopped_program_ends():
+    """SIGTERM reaches a program that is stopped"""
+    with subprocess.Popen([ERGON, "measure", "--gpu", "sim:a100", "--no-align", "--", "sh", "-c", "echo here; kill -STOP $$; sleep 60"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as tool:
+        tool.stdout.readline()
+        time.sleep(0.3)
+        tool.send_signal(signal.SIGTERM)
+        try:
+            tool.wait(timeout=50)
+        except subprocess.TimeoutExpired:
+            os.killpg(tool.pid, signal.SIGKILL)
+            return False, "still alive after 50 s"
+    return tool.returncode == 143, f"exit {tool.returncode}"
 
 
 def failure_20_repeated_runs_have_an_interval():

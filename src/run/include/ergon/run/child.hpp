@@ -52,6 +52,8 @@ class Child {
   std::optional<Ending> poll();
   /// To the child, or to its whole group where it has one.
   void send(int signal) const;
+  /// Lets a stopped child (SIGSTOP, Ctrl-Z) go on, so that a signal sent before can reach it.
+  void wake() const;
   /// A descriptor that is readable once the child ended; -1 where the kernel has none.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 

@@ -29,12 +29,22 @@ struct ObserveOptions {
   std::function<bool()> keep_going = [] { return true; };
 };
 
+/// A process on a GPU that is no part of the program that is measured.
+struct Stranger {
+  std::string gpu;  ///< its id
+  std::int64_t pid = 0;
+  friend bool operator==(const Stranger&, const Stranger&) = default;
+};
+
 /// One run (or watched span) as it went; times on CLOCK_MONOTONIC.
 struct RunRecord {
   meter::Window window;
   std::optional<Ending> ending;  ///< nullopt: no program of ours
   Marks marks;
   bool aligned = false;  ///< an observed tick of every counter stands just before the start
+  /// Other programs that were on the GPUs meanwhile: their energy is in the readings. Looked for
+  /// twice a second and at the end, where our own program is known by its process.
+  std::vector<Stranger> strangers;
 };
 
 /// Reads GPUs from open() to close(); in between, runs and waits happen. One thread.
