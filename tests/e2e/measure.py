@@ -256,7 +256,7 @@ def a_failed_run_is_not_in_the_mean():
 def a_failed_warm_up_is_told():
     """nothing was measured, and an answer says so"""
     m = Measured("sim:a100", "--warmup", "2", "-r", "2", program=["sh", "-c", "exit 9"])
-    return m.status == 9 and m.answer and m.answer["runs"] == [] and "warmup_failed" in m.codes and "warm-up run" in m.err, f"exit {m.status}: {m.err[:200]}"
+    return m.status == 9 and m.answer is not None and m.answer["runs"] == [] and "warmup_failed" in m.codes and "warm-up run" in m.err, f"exit {m.status}: {m.err[:200]}"
 
 
 def a_lost_gpu_is_unknown():

@@ -146,6 +146,17 @@ def failure_41_power_cap_holds_the_clock_down(machine):
     return not point["valid"] and "throttled: power cap" in point["reason"], point
 
 
+def another_program_on_the_gpu(machine):
+    """the point during which it was there does not count"""
+    waits = f"while [ ! -e {machine.path('ready')} ]; do sleep 0.02; done; exec {' '.join(machine.program)}"
+    with subprocess.Popen(["sh", "-c", waits], env={**machine.environment, "ERGON_SIM": "a100"}, start_new_session=True) as other:
+        mine = f"touch {machine.path('ready')}; {' '.join(machine.program)}; sleep 1"
+        _, answer = machine.sweep("--gpu", "sim:a100", "--sm", "960MHz", *QUICK, program=["sh", "-c", mine])
+        other.wait()
+    points = [p for p in answer["points"] if f"another program was on GPU 0 (process {other.pid})" in (p["reason"] or "")]
+    return len(points) == 1 and not points[0]["valid"], reasons(answer)
+
+
 def two_tools_at_once(machine):
     first = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--sm", "960MHz", *QUICK, "--", *machine.program],
                              env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
