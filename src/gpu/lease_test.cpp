@@ -221,7 +221,7 @@ TEST_F(LeaseTest, ALeaseIsDamagedWhereverItIsCut) {
     text.assign(std::istreambuf_iterator<char>(in), {});
   }
   // All but the line's end matters.
-  for (std::size_t size = 0; size + 1 < text.size(); size += 7) {
+  for (std::size_t size = 0; size <= text.rfind('}'); size += 7) {
     std::ofstream(file, std::ios::trunc) << text.substr(0, size);
     EXPECT_EQ(damaged_leases(options().folder).size(), 1U) << size;
     EXPECT_TRUE(find_leases(options().folder).empty()) << size;
