@@ -26,10 +26,14 @@ constexpr double kSame = 1e-9;
 // Without switch cost plans are cheap to improve: to this gap, whatever the target.
 constexpr double kCheapGap = 1e-6;
 // The bound of pairs of GPUs is dear: from this gap on, and with so many steps of its sums; then,
-// from a larger gap on, with twice and four times the points in time, and as many steps again.
+// in the ranges of gaps below, with more points in time, and as many steps again.
 constexpr double kPairsFrom = 2e-3;
 constexpr double kPairWork = 5e9;
-constexpr double kFinePairsFrom = 1.25e-2;
+struct FinePairs {
+  std::uint32_t fineness;
+  double from, to;  // gap; above, it is the plan that is far off
+};
+constexpr FinePairs kFinePairs[] = {{2, 1.25e-2, 1e-1}, {4, 1.9e-2, 5e-2}};
 
 Choice fastest_choice(const Problem& problem) {
   Choice out;
@@ -307,11 +311,11 @@ void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double
     good_scale = scale;
   }
   double left = kPairWork;
-  for (const std::uint32_t fineness : {2U, 4U}) {
-    left -= fineness * work;
-    const double gap = best.value.energy_j - best.lower_bound_j;
-    if (best.choice.empty() || gap <= kFinePairsFrom * best.lower_bound_j || left < 0) break;
-    try_scale(good_scale, fineness);
+  for (const FinePairs& finer : kFinePairs) {
+    left -= finer.fineness * work;
+    const double gap = (best.value.energy_j - best.lower_bound_j) / best.lower_bound_j;
+    if (best.choice.empty() || !(gap > finer.from && gap <= finer.to) || left < 0) break;
+    try_scale(good_scale, finer.fineness);
   }
 }
 
