@@ -58,11 +58,6 @@ std::string pack_file_text(const TraceJob& job) {
              Value::object().set("kernel", info.first_operation).set("occurrence", info.occurrence))
         .set("response_known", std::move(known));
     add_links((*list)[i], info);
-    if (packs.kept_back[i].empty()) continue;
-    Value kept = Value::array();
-    for (const plan::Option& o : packs.kept_back[i])
-      kept.push(option_value(o.clock_hz, o.time_s, o.energy_j));
-    (*list)[i].set("kept_back", std::move(kept));
   }
   if (!packs.collective_s.empty()) {
     Value times = Value::object();

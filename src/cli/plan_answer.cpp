@@ -66,6 +66,22 @@ Value components_value(const Components& c) {
   return v;
 }
 
+// A pack file counts packs one after another; what the whole step takes at one clock, with gaps and
+// parallel streams, only the trace's graph says.
+void say_retimed(Answer& answer, const plan::Outcome& out,
+                 const std::vector<plan::Uniform>& single_clocks) {
+  const plan::Uniform* best = nullptr;
+  for (const plan::Uniform& clock : single_clocks) {
+    if (clock.value.time_s > out.deadline_s * (1 + 1e-9)) continue;
+    if (best == nullptr || clock.value.energy_j < best->value.energy_j) best = &clock;
+  }
+  if (best == nullptr || best->value.energy_j >= out.plan.value.energy_j * (1 - 1e-6)) return;
+  answer.lines.push_back(
+      "Re-timed on the trace's graph, " + clock_text(best->clock_hz) + " for all takes " +
+      time_text(best->value.time_s) + " and " + energy_text(best->value.energy_j) +
+      ", less than these packs one after another say: plan the trace itself to use that.");
+}
+
 void add_headline(Answer& answer, const PlanView& view) {
   const plan::Outcome& out = *view.outcome;
   const Savings plan = against(out.plan.value, out.default_value);
@@ -101,12 +117,15 @@ void add_headline(Answer& answer, const PlanView& view) {
                            slowdown_words(uniform.slowdown) + ".");
   }
   if (const auto gap = gap_of(out.plan)) {
-    answer.lines.push_back("No plan of these packs within the bound needs less than " +
-                           energy_text(out.plan.lower_bound_j) +
-                           (*gap < 1e-6
-                                ? ": this one is proven optimal."
-                                : ": this one is at most " + percent_text(*gap) + " above it."));
+    answer.lines.push_back(
+        "No plan of these packs within the bound needs less than " +
+        energy_text(out.plan.lower_bound_j) +
+        (out.plan.optimal
+             ? ": this one is proven optimal."
+             : ": this one is at most " + percent_text(std::max(*gap, 1e-4)) + " above it."));
   }
+  if (view.job == nullptr && view.ranks.size() == 1)
+    say_retimed(answer, out, view.ranks.front().single_clocks);
   if (view.job != nullptr && clock && view.problem->packs.size() > 1) {
     const auto& switching = view.problem->switching;
     if (switching.time_s > 0 || switching.min_run_s > 0) {

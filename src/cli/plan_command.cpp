@@ -244,11 +244,8 @@ Result<int> plan_run(Context& context) {
                 .ranks = input.ranks};
   context.stage("planning");
   const double begin = cpu_seconds();
-  ERGON_TRY(
-      const plan::Outcome outcome,
-      decide_or_nearest(input.job.get(), input.problem,
-                        input.ranks.size() == 1 ? &input.ranks.front().single_clocks : nullptr,
-                        view.bound));
+  ERGON_TRY(const plan::Outcome outcome,
+            decide_or_nearest(input.job.get(), input.problem, view.bound));
   view.outcome = &outcome;
   view.measured_share = input.measured ? measured_share(view) : 0;
   const bool page = context.wants("html");

@@ -7,11 +7,11 @@
 namespace ergon::cli {
 namespace {
 
-Result<plan::Outcome> decide(TraceJob* job, plan::Problem& problem,
-                             const plan::SingleClocks* single, const plan::Bound& bound) {
+Result<plan::Outcome> decide(TraceJob* job, const plan::Problem& problem,
+                             const plan::Bound& bound) {
   if (job != nullptr)
     return plan::decide_trace(*job->graph, job->packs, bound, {.target_gap = 1e-3});
-  return single != nullptr ? plan::decide(problem, *single, bound) : plan::decide(problem, bound);
+  return plan::decide(problem, bound);
 }
 
 // What planning a trace changes of its packs.
@@ -39,12 +39,11 @@ struct Planned {
 
 }  // namespace
 
-Result<plan::Outcome> decide_or_nearest(TraceJob* job, plan::Problem& problem,
-                                        const plan::SingleClocks* single,
+Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& problem,
                                         const plan::Bound& bound) {
   std::optional<Planned> before;
   if (job != nullptr) before.emplace(job->packs);
-  auto outcome = decide(job, problem, single, bound);
+  auto outcome = decide(job, problem, bound);
   if (outcome || outcome.error().code != Errc::kInfeasible) return outcome;
   auto& figures = outcome.error().figures;
   const auto figure = [&](std::string_view name) {
@@ -55,7 +54,7 @@ Result<plan::Outcome> decide_or_nearest(TraceJob* job, plan::Problem& problem,
   if (time == figures.end() || energy == figures.end()) return outcome;
   if (before) std::move(*before).restore(job->packs);
   const plan::Bound there{.max_slowdown = {}, .deadline = Seconds(time->second)};
-  if (const auto nearest = decide(job, problem, single, there))
+  if (const auto nearest = decide(job, problem, there))
     energy->second = nearest->plan.value.energy_j;
   return outcome;
 }

@@ -35,10 +35,10 @@ struct TraceJob {
 Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, std::vector<InputFile>& files,
                                                  std::span<const plan::MeasuredRow> rows = {});
 
-/// The plan within a bound: of `job`'s packs, else of `problem`, with the single clocks of a pack
-/// file where it has them. The figures of kInfeasible are those of planning at the nearest time.
-Result<plan::Outcome> decide_or_nearest(TraceJob* job, plan::Problem& problem,
-                                        const plan::SingleClocks* single, const plan::Bound& bound);
+/// The plan within a bound: of `job`'s packs, else of `problem`. The figures of kInfeasible are
+/// those of planning at the nearest time.
+Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& problem,
+                                        const plan::Bound& bound);
 
 /// The pack file of a trace: the contract's fields, and what `plan` shows of it.
 std::string pack_file_text(const TraceJob& job);

@@ -49,28 +49,16 @@ std::optional<Option> option_of(const Value& v) {
   return Option{*clock, *time, *energy};
 }
 
-// The entries of a list that are options; others are left out.
-std::vector<Option> options_of(const Value* list) {
-  std::vector<Option> options;
-  if (list == nullptr || list->as_array() == nullptr) return options;
-  for (const Value& v : *list->as_array()) {
-    if (const auto option = option_of(v)) options.push_back(*option);
-  }
-  return options;
-}
-
 void read_single_clocks(const Value& document, RankPacks& rank) {
-  for (const Option& o : options_of(document.find("single_clocks"))) {
-    rank.single_clocks.retimed.push_back({.clock_hz = o.clock_hz,
-                                          .choice = {},
-                                          .value = {.time_s = o.time_s, .energy_j = o.energy_j}});
+  const Value* list = document.find("single_clocks");
+  if (list == nullptr || list->as_array() == nullptr) return;
+  for (const Value& v : *list->as_array()) {
+    const auto o = option_of(v);
+    if (!o) continue;
+    rank.single_clocks.push_back({.clock_hz = o->clock_hz,
+                                  .choice = {},
+                                  .value = {.time_s = o->time_s, .energy_j = o->energy_j}});
   }
-  rank.single_clocks.kept_back.resize(rank.problem.packs.size());
-  const Value* packs = document.find("packs");
-  if (packs == nullptr || packs->as_array() == nullptr) return;
-  const auto& list = *packs->as_array();
-  for (std::size_t i = 0; i < std::min(list.size(), rank.problem.packs.size()); ++i)
-    rank.single_clocks.kept_back[i] = options_of(list[i].find("kept_back"));
 }
 
 void read_source(const Value& document, RankPacks& rank) {

@@ -24,21 +24,12 @@ struct Trial {
   double retimed_s = 0;  // changes of clock included
 };
 
-// What changes of clock add to the packs' makespan; the graph knows nothing of them.
-double switching_s(const Problem& problem, const Solution& solution) {
-  if (solution.value.switches == 0 || problem.switching.time_s <= 0) return 0;
-  Problem free = problem;
-  free.switching.time_s = 0;
-  return solution.value.time_s - evaluate(free, solution.choice).time_s;
-}
-
 Result<Trial> try_share(const graph::Graph& graph, TracePacks& packs, double share,
                         double deadline_s, const SolveOptions& options) {
   set_delay_share(packs, share);
   Trial trial{.share = share, .solution = {}, .retimed_s = 0};
   ERGON_TRY(trial.solution, solve(packs.problem, deadline_s, options));
-  trial.retimed_s = retime_choice(graph, packs, trial.solution.choice) +
-                    switching_s(packs.problem, trial.solution);
+  trial.retimed_s = retimed_time(graph, packs, trial.solution);
   return trial;
 }
 
@@ -118,7 +109,9 @@ Trial single_clock_plan(const graph::Graph& graph, TracePacks& packs, const Unif
   const double default_s = evaluate(packs.problem, default_choice(packs.problem)).time_s;
   const double planned = evaluate(packs.problem, uniform.choice).time_s - default_s;
   const double real = uniform.value.time_s - default_s;
-  const double share = planned > 0 && real > 0 ? real / planned : 1;
+  // Where the step takes no longer at that clock, delays hardly count.
+  constexpr double kLeastShare = 1e-6;
+  const double share = planned > 0 ? std::max(real / planned, kLeastShare) : 1;
   Trial single{.share = share,
                .solution = {.choice = uniform.choice, .value = uniform.value},
                .retimed_s = uniform.value.time_s};
@@ -147,6 +140,18 @@ Trial single_clock_plan(const graph::Graph& graph, TracePacks& packs, const Unif
     single.share = next;
   }
   return single;
+}
+
+// The figures of the plan as re-timing says; those of a single clock are known.
+void take_retimed(const TracePacks& packs, const std::optional<Uniform>& uniform, Trial& best) {
+  const auto clock = single_clock(packs.problem, best.solution.choice);
+  if (!uniform || clock != uniform->clock_hz) {
+    count_late_end(packs.problem, best.retimed_s, best.solution);
+    return;
+  }
+  best.solution.value = uniform->value;
+  best.solution.lower_bound_j = std::min(best.solution.lower_bound_j, uniform->value.energy_j);
+  best.solution.optimal = false;
 }
 
 }  // namespace
@@ -242,6 +247,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   SolveOptions trying = options;
   trying.quick = true;
   ERGON_TRY(Trial best, try_share(graph, packs, packs.delay_share, out.deadline_s, trying));
+  const double first_bound_j = best.solution.lower_bound_j;
   while (best.retimed_s > limit && out.repairs < kMostTrials) {
     ++out.repairs;
     const double share =
@@ -301,6 +307,13 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   set_delay_share(packs, best.share);
   best =
       confirmed(graph, packs, std::move(best), out.default_value.time_s, out.deadline_s, options);
+  // Where delays had to be counted further for the plan that was found, another may do with fewer:
+  // the bound stays that of the packs before.
+  if (out.repairs > 0 && first_bound_j < best.solution.lower_bound_j) {
+    best.solution.lower_bound_j = first_bound_j;
+    best.solution.optimal = false;
+  }
+  take_retimed(packs, out.uniform, best);
   out.plan = std::move(best.solution);
   out.retimed_s = best.retimed_s;
 
@@ -316,9 +329,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
     out.plan = std::move(wide.solution);
     out.retimed_s = wide.retimed_s;
   }
-  out.uniform_is_best =
-      out.uniform && (out.uniform->value.energy_j <= out.plan.value.energy_j * (1 + 1e-9) ||
-                      single_clock(packs.problem, out.plan.choice) == out.uniform->clock_hz);
+  settle(packs.problem, out);
   return out;
 }
 

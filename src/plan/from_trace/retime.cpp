@@ -70,6 +70,27 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
   return length_s(packs, late[0]);
 }
 
+double switching_s(const Problem& problem, const Solution& solution) {
+  if (solution.value.switches == 0 || problem.switching.time_s <= 0) return 0;
+  Problem free = problem;
+  free.switching.time_s = 0;
+  return solution.value.time_s - evaluate(free, solution.choice).time_s;
+}
+
+double retimed_time(const graph::Graph& graph, const TracePacks& packs, const Solution& solution) {
+  return retime_choice(graph, packs, solution.choice) + switching_s(packs.problem, solution);
+}
+
+void count_late_end(const Problem& problem, double retimed_s, Solution& solution) {
+  Evaluation& value = solution.value;
+  const double late_s = retimed_s - value.time_s;
+  if (late_s <= 1e-9 * value.time_s) return;
+  value.time_s = retimed_s;
+  for (const Gpu& gpu : problem.gpus) value.energy_j += gpu.idle_power_w * late_s;
+  solution.lower_bound_j = std::min(solution.lower_bound_j, value.energy_j);
+  solution.optimal = false;
+}
+
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs) {
   // Each clock once.
   std::vector<std::size_t> missing;

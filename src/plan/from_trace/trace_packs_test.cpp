@@ -197,26 +197,6 @@ TEST(TracePacks, NoSingleClockLiesBelowTheFrontier) {
   }
 }
 
-TEST(SingleClocks, OfAPackFileWinWhereTheyAreBetter) {
-  // Packs say that the low clock takes 30 % more time; re-timing says 1 %.
-  Problem problem;
-  problem.gpus = {{.id = "0", .idle_power_w = 50}};
-  problem.packs = {{.id = "a", .gpu = 0, .after = {}, .options = {{1e9, 1.3, 80}, {2e9, 1.0, 100}}},
-                   {.id = "b", .gpu = 0, .after = {}, .options = {{2e9, 1.0, 100}}}};
-  SingleClocks single;
-  single.retimed = {{.clock_hz = 1e9, .choice = {}, .value = {.time_s = 2.02, .energy_j = 160}}};
-  single.kept_back = {{}, {{1e9, 1.3, 80}, {2e9, 1.0, 100}}};
-  const Bound bound{.max_slowdown = 0.03, .deadline = {}};
-  Problem plain = problem;
-  EXPECT_EQ(decide(plain, bound)->plan.value.energy_j, 200);
-  const auto out = decide(problem, single, bound);
-  ASSERT_TRUE(out.has_value());
-  EXPECT_TRUE(out->uniform_is_best);
-  EXPECT_EQ(out->plan.value.energy_j, 160);
-  EXPECT_LE(out->plan.lower_bound_j, 160);
-  EXPECT_EQ(single_clock(problem, out->plan.choice), 1e9);
-}
-
 std::vector<double> clocks_of(const TracePacks& packs, const Choice& choice) {
   std::vector<double> hz;
   hz.reserve(choice.size());

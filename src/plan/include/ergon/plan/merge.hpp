@@ -28,7 +28,9 @@ struct RankPacks {
   Problem problem;
   std::vector<PackLinks> links;                ///< as problem.packs
   std::map<std::string, double> collective_s;  ///< observed duration of each collective here
-  SingleClocks single_clocks = {};
+  /// One clock for all, re-timed on the trace's graph; choices are not filled. What packs say one
+  /// after another may be more.
+  std::vector<Uniform> single_clocks = {};
   /// Where the packs come from; empty: the file does not say.
   std::string device = {}, step = {};
   std::optional<double> trace_clock_hz = {};

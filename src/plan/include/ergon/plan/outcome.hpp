@@ -2,7 +2,6 @@
 // the lower bound.
 #pragma once
 #include <optional>
-#include <vector>
 
 #include "ergon/base.hpp"
 #include "ergon/plan.hpp"
@@ -30,17 +29,8 @@ struct Outcome {
 Result<Outcome> decide(const Problem& problem, const Bound& bound,
                        const SolveOptions& options = {});
 
-/// What a pack file of a trace says of single clocks: re-timed on the graph, so better known than
-/// the packs' sum.
-struct SingleClocks {
-  std::vector<Uniform> retimed;  ///< choices are not filled
-  /// Of packs that are kept at the trace's clock (unknown response): options at every clock, for
-  /// clocks that are the same for every pack; empty for the others. As problem.packs.
-  std::vector<std::vector<Option>> kept_back;
-};
-/// As decide(), with the single clocks of `single`. Where one of them wins, `problem` offers the
-/// kept-back options afterwards and the bound holds for that.
-Result<Outcome> decide(Problem& problem, const SingleClocks& single, const Bound& bound,
-                       const SolveOptions& options = {});
+/// Fills what follows from plan, bound and uniform clock: `plan.optimal` where the bound reaches
+/// the plan (relative 1e-9), and `uniform_is_best`.
+void settle(const Problem& problem, Outcome& out);
 
 }  // namespace ergon::plan

@@ -226,6 +226,13 @@ double finest_bound(const graph::Graph& graph, const TracePacks& packs, double d
 /// independent check of Evaluation::time_s.
 double retime_choice(const graph::Graph& graph, const TracePacks& packs,
                      std::span<const std::uint32_t> choice);
+/// What changes of clock add to the packs' makespan, seconds; the graph knows nothing of them.
+double switching_s(const Problem& problem, const Solution& solution);
+/// Seconds of the window with the plan: re-timed, and the changes of clock.
+double retimed_time(const graph::Graph& graph, const TracePacks& packs, const Solution& solution);
+/// Where re-timing says more than the packs (they know waits between GPUs and streams only from the
+/// trace's clock), the plan's time is what it says, with idle power until then.
+void count_late_end(const Problem& problem, double retimed_s, Solution& solution);
 
 /// The window's time at every offered clock, all GPUs at that clock.
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs);
@@ -260,7 +267,7 @@ void set_delay_share(TracePacks& packs, double share);
 void calibrate_delays(const graph::Graph& graph, TracePacks& packs);
 
 /// As frontier(), beside what single clocks reach on the re-timed graph: no single clock lies below
-/// it, and bounds never rise with the deadline.
+/// it, every plan is re-timed, and bounds never rise with the deadline.
 Result<std::vector<FrontierPoint>> frontier_trace(const graph::Graph& graph,
                                                   const TracePacks& packs, std::size_t points,
                                                   const SolveOptions& options = {});
