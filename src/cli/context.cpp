@@ -1,9 +1,12 @@
 // What a running command sees, and where its answer goes.
 #include "context.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -225,7 +228,9 @@ Status Context::emit(const Answer& answer) {
     const auto warnings = report::warnings_text(envelope_, color);
     if (!warnings.empty()) surroundings_.err(warnings);
   }
-  // Files first: where one cannot be written stdout holds the error alone.
+  // Files first: where one cannot be written stdout holds the error alone. An answer on stderr took
+  // a run of the program to find out: it is not lost over that.
+  Status exported;
   if (const auto* held = values("export")) {
     for (const auto& item : *held) {
       const auto& wanted = typed<Export>(item);
@@ -233,7 +238,9 @@ Status Context::emit(const Answer& answer) {
       const auto& own = arguments_.command->exports;
       if (std::ranges::find(own, wanted.format) != own.end()) continue;
       ERGON_TRY(const auto text, render(wanted.format));
-      ERGON_TRY_STATUS(wanted.path == "-" ? print(text) : io::write_file(wanted.path, text));
+      auto written = wanted.path == "-" ? print(text) : io::write_file(wanted.path, text);
+      if (!written && !to_stderr_) return written;
+      if (exported) exported = std::move(written);
       stdout_taken_ = stdout_taken_ || wanted.path == "-";  // one document, not two
     }
   }
@@ -245,6 +252,29 @@ Status Context::emit(const Answer& answer) {
     } else {
       ERGON_TRY_STATUS(print(text));
     }
+  }
+  return exported;
+}
+
+Status Context::outputs_are_writable() const {
+  std::vector<std::string> paths;
+  if (const auto* held = values("export")) {
+    for (const auto& item : *held) paths.push_back(typed<Export>(item).path);
+  }
+  if (const auto artefact = output()) paths.push_back(*artefact);
+  for (const std::string& path : paths) {
+    if (path == "-") continue;
+    std::error_code ignored;
+    const auto there = std::filesystem::status(path, ignored);
+    const bool is_new = there.type() == std::filesystem::file_type::not_found;
+    std::string place = path;
+    if (is_new) place = std::filesystem::path(path).parent_path().string();
+    if (place.empty()) place = ".";
+    const bool folder = std::filesystem::is_directory(place, ignored);
+    if (folder == is_new && ::access(place.c_str(), is_new ? W_OK | X_OK : W_OK) == 0) continue;
+    return fail(Errc::kIo, "cannot write '" + path + "'",
+                is_new ? "make the folder '" + place + "', or give another one"
+                       : "give that file another name");
   }
   return {};
 }

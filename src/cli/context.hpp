@@ -60,7 +60,11 @@ class Context {
   /// A line on stderr with -v.
   void say(std::string_view line);
 
-  /// The answer: stdout in the chosen format, and every generic --export. Once a command.
+  /// Whether the files of -o and --export can be written, as far as that can be seen without
+  /// touching them: for commands whose answer takes long to come. kIo names the first that cannot.
+  [[nodiscard]] Status outputs_are_writable() const;
+  /// The answer: stdout in the chosen format, and every generic --export. Once a command. Where a
+  /// program is wrapped, it is told even where an export cannot be written.
   Status emit(const Answer& answer);
   /// The program that is wrapped has stdout: emit() writes to stderr. Warnings are part of a JSON
   /// answer then, and not said twice.

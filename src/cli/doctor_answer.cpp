@@ -291,7 +291,7 @@ std::string doctor_headline(const Checkup& checkup, bool tried) {
   const auto measured = std::ranges::count_if(checkup.gpus, &GpuCheckup::can_measure);
   std::string text = "Energy can be measured on " +
                      counted(static_cast<std::uint64_t>(measured), "GPU") + " of " +
-                     std::to_string(checkup.gpus.size()) + "; ";
+                     std::to_string(checkup.gpus.size() + checkup.lost) + "; ";
   text += !tried                  ? "whether clocks can be set was not tried."
           : checkup.can_control() ? "clocks can be set."
                                   : "clocks cannot be set.";
@@ -342,6 +342,7 @@ Answer doctor_answer(const Checkup& checkup, bool tried, bool loaded) {
                       .set("fix", finding.fix.empty() ? Value() : Value(finding.fix)));
   }
   answer.data.set("can_measure", checkup.can_measure())
+      .set("lost_gpus", std::uint64_t{checkup.lost})
       .set("can_control", tried ? Value(checkup.can_control()) : Value())
       .set("machine", machine_value(checkup.place))
       .set("gpus", std::move(gpus))

@@ -210,6 +210,8 @@ Result<OpenedGpus> open_gpus(Context& context, const std::string& otherwise, boo
   ERGON_TRY(opened.machine, open_selected(selection, options));
   if (!quietly) {
     for (const auto& note : opened.machine.notes) context.warn("gpu", note);
+    for (const auto& lost : opened.machine.lost)
+      context.warn("gpu", lost.message + "; it is left out");
   }
 
   const auto& first = opened.machine.gpus.front()->identity();

@@ -68,7 +68,8 @@ Value region_value(const run::RegionResult& region) {
   Value out = Value::object();
   out.set("name", region.name)
       .set("count", std::uint64_t{region.count})
-      .set("time_s", region.time.si());
+      .set("time_s", region.time.si())
+      .set("covered_s", region.covered.si());
   set_estimate(out, "energy_j", region.energy_j);
   out.set("why_unknown", words_or_null(region.why_unknown))
       .set("window_needed_s",
@@ -318,6 +319,7 @@ std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
         out.push_back({.name = region.name,
                        .count = 0,
                        .time = {},
+                       .covered = {},
                        .cut = false,
                        .energy_j = std::nullopt,
                        .why_unknown = {},
@@ -329,6 +331,7 @@ std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
       auto& sum = out[at];
       sum.count += region.count;
       sum.time += region.time;
+      sum.covered += region.covered;
       sum.cut = sum.cut || region.cut;
       if (!region.energy_j && sum.why_unknown.empty()) sum.why_unknown = region.why_unknown;
       if (region.window_needed) sum.window_needed = region.window_needed;
@@ -339,6 +342,7 @@ std::vector<run::RegionResult> regions_over_runs(const Measurement& m) {
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].time = out[i].time / seen[i];
+    out[i].covered = out[i].covered / seen[i];
     out[i].count =
         static_cast<std::size_t>(std::llround(static_cast<double>(out[i].count) / seen[i]));
     out[i].energy_j = run::mean_of(energies[i]);

@@ -154,6 +154,7 @@ class Measurer {
         watched_.emplace(std::move(watched));
       }
     }
+    ERGON_TRY_STATUS(context_.outputs_are_writable());
     const auto visible = context_.surroundings().variable
                              ? context_.surroundings().variable("CUDA_VISIBLE_DEVICES")
                              : std::nullopt;
@@ -425,11 +426,14 @@ class Measurer {
       context_.origin_share(origin_of_readings(m.gpus.front().identity), 1 - share);
       if (fitted > 0) context_.origin_share("fitted", share);
     }
-    if (store_) ERGON_TRY_STATUS(store_->complete(m));
+    // What was measured is told even where a file cannot be written.
+    Status kept = store_ ? store_->complete(m) : Status();
     for (const auto& path : context_.export_paths("openmetrics")) {
-      ERGON_TRY_STATUS(context_.write_export(path, measure_openmetrics(m, context_.version())));
+      auto written = context_.write_export(path, measure_openmetrics(m, context_.version()));
+      if (kept) kept = std::move(written);
     }
-    return context_.emit(measure_answer(m));
+    ERGON_TRY_STATUS(context_.emit(measure_answer(m)));
+    return kept;
   }
 
   Context& context_;

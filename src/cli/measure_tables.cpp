@@ -12,6 +12,10 @@ std::string gpu_cell(const MeasuredGpu& gpu) {
   return gpu.identity.id + (gpu.repeats_sensor ? "*" : "");
 }
 
+bool overlaps(const run::RegionResult& region) {
+  return region.time.si() > 1.001 * region.covered.si();
+}
+
 Value estimate_cell(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
 Value half_width_cell(const std::optional<Estimate>& e) {
   return e ? Value(half_width_of(*e)) : Value();
@@ -93,8 +97,12 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
         {region.name, std::uint64_t{region.count}, region.time.si(),
          known ? Value(region.energy_j->value) : Value(),
          known ? Value(half_width_of(*region.energy_j)) : Value(),
-         known ? Value(region.energy_j->value / static_cast<double>(region.count)) : Value(),
-         known && region.time.si() > 0 ? Value(region.energy_j->value / region.time.si()) : Value(),
+         // Passages that overlap share their energy: no one of them has a part of its own.
+         known && !overlaps(region)
+             ? Value(region.energy_j->value / static_cast<double>(region.count))
+             : Value(),
+         known && region.covered.si() > 0 ? Value(region.energy_j->value / region.covered.si())
+                                          : Value(),
          known ? (region.method == "fitted" ? "fitted" : "measured") : "unknown"});
   }
   return table;

@@ -18,6 +18,13 @@ Value asked_value(const std::optional<Watts>& limit) {
   return limit ? Value(limit->si()) : Value();
 }
 
+Value clocks_value(const std::vector<std::optional<double>>& clocks) {
+  if (clocks.empty()) return {};
+  Value list = Value::array();
+  for (const auto& clock : clocks) list.push(or_null(clock));
+  return list;
+}
+
 Value parameters_value(const std::vector<std::pair<std::string, std::string>>& parameters) {
   Value object = Value::object();
   for (const auto& [name, value] : parameters) object.set(name, value);
@@ -53,6 +60,7 @@ Value sweep_row_value(const SweepRow& row, std::size_t index) {
                         .set("power_limit_w", asked_value(row.setting.limit)))
       .set("clock_hz", or_null(row.clock_hz))
       .set("memory_clock_hz", or_null(row.memory_clock_hz))
+      .set("clocks_hz", clocks_value(row.clocks_hz))
       .set("time_s", or_null(row.time_s))
       // One time has no spread.
       .set("time_s_ci95", row.runs < 2 ? Value() : interval_or_null(row.time_s))
@@ -69,6 +77,17 @@ Value sweep_row_value(const SweepRow& row, std::size_t index) {
 
 Value in_megahertz(const std::optional<double>& hertz) {
   return hertz ? Value(std::round(*hertz * 1e-6)) : Value();
+}
+
+// "1410", or "1410, 210" where the GPUs' clocks differ.
+Value clock_cell(const SweepRow& row) {
+  if (row.clock_hz || row.clocks_hz.size() < 2) return in_megahertz(row.clock_hz);
+  std::string text;
+  for (const auto& clock : row.clocks_hz) {
+    text += (text.empty() ? "" : ", ") +
+            (clock ? std::to_string(std::lround(*clock * 1e-6)) : std::string("?"));
+  }
+  return text;
 }
 
 // Why points do not count, each reason once; its place is its number in the table.
@@ -119,7 +138,7 @@ Table sweep_points_table(const std::vector<SweepRow>& rows, Reasons& reasons) {
   for (const SweepRow& row : rows) {
     if (row.state == "planned") continue;
     const bool known = row.energy_j && row.time_s;
-    std::vector<Value> cells = {run::to_string(row.setting), in_megahertz(row.clock_hz)};
+    std::vector<Value> cells = {run::to_string(row.setting), clock_cell(row)};
     if (memory) cells.push_back(in_megahertz(row.memory_clock_hz));
     cells.push_back(or_null(row.time_s));
     cells.push_back(or_null(row.energy_j));

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "gpu_input.hpp"
+#include "measure_parts.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
 #include "sweep_parts.hpp"
@@ -42,6 +44,7 @@ class Session {
     ERGON_TRY_STATUS(plan());
     if (context_.enabled("dry-run")) return sweep_dry_run(context_, opened_, answer_, signals_);
     context_.answer_to_stderr();
+    ERGON_TRY_STATUS(context_.outputs_are_writable());
     ERGON_TRY_STATUS(open_file());
     std::optional<gpu::Lease> lease;
     if (controls()) {
@@ -56,7 +59,12 @@ class Session {
     if (!outcome) return fail(outcome.error());
     ERGON_TRY_STATUS(tell());
     if (status_ != 0) return status_;
-    return std::ranges::any_of(answer_.rows, &SweepRow::valid) ? 0 : 1;
+    if (std::ranges::any_of(answer_.rows, &SweepRow::valid)) return 0;
+    const auto failed = std::ranges::find_if(
+        answer_.rows, [](const SweepRow& row) { return row.failed_status.has_value(); });
+    const bool all =
+        std::ranges::none_of(answer_.rows, [](const SweepRow& row) { return row.state == "done"; });
+    return all && failed != answer_.rows.end() ? *failed->failed_status : 1;
   }
 
  private:
@@ -273,6 +281,15 @@ class Session {
     row.energy_j = point.energy_j;
     row.clock_hz = point.clock_hz;
     row.memory_clock_hz = point.memory_clock_hz;
+    row.clocks_hz = point.clocks_hz;
+    if (point.failed) row.failed_status = point.runs.back().ending->status;
+    for (const auto& results : point.results) {
+      for (std::size_t g = 0; g < results.size(); ++g) {
+        if (const auto& unseen = results[g].energy.unseen_share;
+            unseen && unseen_.insert(answer_.gpus[g].id).second)
+          context_.warn("unseen_power", unseen_text(answer_.gpus[g].id, *unseen));
+      }
+    }
     for (const auto& evidence : point.evidence) {
       if (evidence.temperature_high_c)
         row.temperature_c = std::max(row.temperature_c.value_or(0), *evidence.temperature_high_c);
@@ -327,11 +344,13 @@ class Session {
       }
     }
     context_.origin_share(origin_of_readings(answer_.gpus.front()), 1);
-    if (!answer_.file.empty() && !file_)
-      ERGON_TRY_STATUS(context_.write_artefact(sweep_csv(answer_.rows)));
+    // What was measured is told even where the file cannot be written.
+    Status kept;
+    if (!answer_.file.empty() && !file_) kept = context_.write_artefact(sweep_csv(answer_.rows));
     Answer answer = sweep_answer(answer_);
     answer.csv = sweep_csv(answer_.rows);
-    return context_.emit(answer);
+    ERGON_TRY_STATUS(context_.emit(answer));
+    return kept;
   }
 
   Context& context_;
@@ -343,6 +362,7 @@ class Session {
   gpu::Lease* lease_ = nullptr;
   std::map<std::vector<std::pair<std::string, std::string>>, bool> too_short_;
   bool program_ran_ = false;
+  std::set<std::string> unseen_;  ///< GPUs whose sensor was warned of
   int signal_ = 0;
   int status_ = 0;
 };
@@ -363,7 +383,9 @@ const Command& sweep_command() {
           "asked for were reached and held, nothing throttled, the temperature was steady, and the "
           "run was long enough for the sensor; else it says why not. With -o the points, runs and "
           "readings go to a run file as they are made, and --resume goes on with it; a name that "
-          "ends in .csv gets one line a point.",
+          "ends in .csv gets one line a point. Exit status 0 where a point counts, the program's "
+          "own "
+          "where it failed at every point, else 1.",
       .flags = sweep_flags(),
       .examples = {{"ergon sweep --sm 510MHz:1410MHz:8 -o sweep.sqlite -- ./train",
                     "eight core clocks, evenly spread"},

@@ -24,9 +24,11 @@ struct SweepRow {
   int warm_ups = 0;
   std::optional<Estimate> time_s;    ///< of one run
   std::optional<Estimate> energy_j;  ///< of one run, all GPUs
-  std::optional<double> clock_hz;    ///< achieved
+  std::optional<double> clock_hz;    ///< achieved; nullopt also where the GPUs' clocks differ
   std::optional<double> memory_clock_hz;
-  std::optional<double> temperature_c;  ///< highest
+  std::vector<std::optional<double>> clocks_hz;  ///< of each GPU; empty: of a resumed sweep
+  std::optional<int> failed_status;              ///< of the program, where it failed
+  std::optional<double> temperature_c;           ///< highest
 };
 
 struct SweepAnswer {

@@ -57,6 +57,7 @@ Result<Found> find_real(const Options& options) {
   if (!amd) return found;
   std::ranges::move(amd->gpus, std::back_inserter(found->gpus));
   std::ranges::move(amd->notes, std::back_inserter(found->notes));
+  std::ranges::move(amd->lost, std::back_inserter(found->lost));
   found->speed.insert(found->speed.end(), amd->speed.begin(), amd->speed.end());
   return found;
 }
@@ -133,6 +134,7 @@ Result<Machine> open_machine(const Selection& selection, const Options& options)
 
   Machine machine;
   machine.notes = std::move(found.notes);
+  machine.lost = std::move(found.lost);
   machine.cuda_order_certain = order.certain;
   std::vector<int> position_of(all.size(), -1);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -44,7 +44,7 @@ class Enumerator {
       // One GPU that is lost does not hide the others.
       if (auto added = add(i); !added) {
         last = added.error();
-        found.notes.push_back(last.message + "; it is left out");
+        found.lost.push_back(last);
       }
     }
     if (found.gpus.empty()) return fail(std::move(last));

@@ -13,6 +13,7 @@ struct Found {
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::vector<double> speed;
   std::vector<std::string> notes;
+  std::vector<Error> lost;  ///< GPUs that are listed and do not open
 };
 Result<Found> find_gpus(const std::vector<std::string>& names, const Options& options);
 

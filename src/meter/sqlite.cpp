@@ -79,8 +79,10 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   out.handle_.reset(raw);
   if (code != SQLITE_OK) {
-    return fail(Errc::kIo, "cannot open '" + path + "': " +
-                               (raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code)));
+    return fail(Errc::kIo,
+                "cannot open '" + path +
+                    "': " + (raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code)),
+                "is its folder there, and may this user write in it?");
   }
   sqlite3_busy_timeout(raw, 5000);
   return out;

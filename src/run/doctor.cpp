@@ -42,6 +42,14 @@ class Doctor {
     }
     for (const auto& note : machine_->notes)
       found_.findings.push_back({Finding::Severity::kNote, "machine", note, ""});
+    for (const auto& lost : machine_->lost) {
+      // "GPU 1: the GPU is lost": its own subject.
+      const auto colon =
+          lost.message.starts_with("GPU ") ? lost.message.find(": ") : std::string::npos;
+      add(Finding::Severity::kError,
+          colon == std::string::npos ? "machine" : lost.message.substr(0, colon), lost);
+    }
+    found_.lost = machine_->lost.size();
     if (!machine_->cuda_order_certain) {
       found_.findings.push_back(
           {Finding::Severity::kWarning, "machine",
@@ -214,10 +222,10 @@ class Doctor {
     if (!gpu.can_measure()) {
       add(Severity::kError, subject, gpu.power_source.error());
     } else if (!gpu.energy) {
-      found_.findings.push_back(
-          {Severity::kNote, subject,
-           gpu.energy.error().message + ": energy is integrated from power, windows must be longer",
-           ""});
+      found_.findings.push_back({Severity::kNote, subject,
+                                 without_prefix(gpu.energy.error().message, subject) +
+                                     ": energy is integrated from power, windows must be longer",
+                                 ""});
     } else if (!gpu.power_source) {
       add(Severity::kWarning, subject, gpu.power_source.error());
     }

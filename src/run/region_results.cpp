@@ -194,6 +194,7 @@ std::vector<RegionResult> region_results(const Marks& marks, meter::Window run,
     }
     result.time = to_seconds(total);
     const Merged merged = merge(region.spans);
+    result.covered = to_seconds(merged.inside_ns);
     std::vector<std::optional<Estimate>> parts;
     for (const GpuView& view : gpus) {
       Answer answer = on_one_gpu(merged, run, view);

@@ -117,6 +117,18 @@ TEST(RegionResults, ManyLongOnesAreStillKnownWell) {
   EXPECT_LE(result.energy_j->high - result.energy_j->low, 0.03 * result.energy_j->value);
 }
 
+TEST(RegionResults, PassagesThatOverlapCoverTheirUnion) {
+  Job job(2, 4);
+  auto& spans = job.marks.regions.front().spans;
+  const std::size_t count = spans.size();
+  spans.insert(spans.begin() + 1, {spans.front().start_ns + ns(0.5), spans.front().end_ns});
+  const auto result = job.result();
+  EXPECT_EQ(result.count, count + 1);
+  EXPECT_NEAR(result.time.si(), 2 * static_cast<double>(count) + 1.5, 1e-6);
+  EXPECT_NEAR(result.covered.si(), 2 * static_cast<double>(count), 1e-6);
+  EXPECT_NEAR(result.energy_j->value / result.covered.si(), 300, 5);
+}
+
 TEST(RegionResults, TwoGpusAreSummedAndOneUnknownIsUnknown) {
   Job job(2, 4);
   const GpuView view{&job.series, &job.sensor, 0};

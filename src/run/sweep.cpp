@@ -37,6 +37,20 @@ std::vector<bool> owners_of(const std::vector<gpu::Gpu*>& gpus) {
 
 }  // namespace
 
+std::optional<double> one_clock(const std::vector<std::optional<double>>& clocks) {
+  constexpr double kStep = 15e6;
+  constexpr double kShare = 0.01;
+  std::optional<double> least;
+  std::optional<double> most;
+  for (const auto& clock : clocks) {
+    if (!clock) continue;
+    least = std::min(least.value_or(*clock), *clock);
+    most = std::max(most.value_or(*clock), *clock);
+  }
+  if (least && *most - *least > std::max(kStep, kShare * *most)) return std::nullopt;
+  return mean(clocks);
+}
+
 Sweep::Sweep(std::vector<gpu::Gpu*> gpus, gpu::Lease* lease, SweepOptions options)
     : gpus_(std::move(gpus)),
       lease_(lease),
@@ -153,8 +167,8 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
   std::vector<std::string> reasons;
   std::vector<std::optional<Estimate>> totals;
   std::vector<std::optional<Estimate>> times;
-  std::vector<std::optional<double>> clocks;
-  std::vector<std::optional<double>> memory_clocks;
+  std::vector<std::vector<std::optional<double>>> clocks(gpus);
+  std::vector<std::vector<std::optional<double>>> memory_clocks(gpus);
   const auto owner = owners_of(gpus_);
   for (std::size_t r = 0; r < point.runs.size(); ++r) {
     const meter::Window window = point.runs[r].window;
@@ -176,8 +190,8 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
           reasons.push_back(std::move(reason));
       }
       if (owner[g]) energies.push_back(result.energy.energy_j);
-      clocks.push_back(evidence.clock_hz);
-      memory_clocks.push_back(evidence.memory_clock_hz);
+      clocks[g].push_back(evidence.clock_hz);
+      memory_clocks[g].push_back(evidence.memory_clock_hz);
       point.evidence[g] = evidence;
     }
     totals.push_back(sum_of(energies));
@@ -189,8 +203,14 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
   }
   point.energy_j = mean_of(totals);
   point.time_s = mean_of(times);
-  point.clock_hz = mean(clocks);
-  point.memory_clock_hz = mean(memory_clocks);
+  point.clocks_hz.clear();
+  std::vector<std::optional<double>> memory;
+  for (std::size_t g = 0; g < gpus; ++g) {
+    point.clocks_hz.push_back(mean(clocks[g]));
+    memory.push_back(mean(memory_clocks[g]));
+  }
+  point.clock_hz = one_clock(point.clocks_hz);
+  point.memory_clock_hz = one_clock(memory);
   point.series = std::move(readings.series);
   point.reason.clear();
   for (const auto& reason : reasons) point.reason += (point.reason.empty() ? "" : "; ") + reason;

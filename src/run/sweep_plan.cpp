@@ -215,7 +215,8 @@ Result<Axis> axis_of(const std::string& text) {
   }
   std::set<std::string> seen(axis.values.begin(), axis.values.end());
   if (seen.size() != axis.values.size())
-    return fail(Errc::kInvalidArgument, "'" + text + "' lists a value twice");
+    return fail(Errc::kInvalidArgument, "'" + text + "' lists a value twice",
+                "give each value once; -r N runs every point N times");
   return axis;
 }
 

@@ -185,5 +185,13 @@ TEST(Evidence, ClocksCountWhileBusy) {
   EXPECT_EQ(evidence_of(series, result, {0, 400'000'000}).clock_hz, 210e6);
 }
 
+TEST(SweepClocks, OfSeveralGpusAreOneOnlyWhereTheyAgree) {
+  EXPECT_EQ(one_clock({1410e6, 1410e6}), 1410e6);
+  EXPECT_EQ(one_clock({1410e6, std::nullopt}), 1410e6);
+  EXPECT_EQ(one_clock({1400e6, 1410e6}), 1405e6);
+  EXPECT_FALSE(one_clock({1410e6, 210e6}).has_value());
+  EXPECT_FALSE(one_clock({}).has_value());
+}
+
 }  // namespace
 }  // namespace ergon::run

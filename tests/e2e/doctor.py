@@ -196,7 +196,16 @@ def gpu_check_works_with_the_simulated_library(folder):
     return good and all(os.path.exists(os.path.join(out, name)) for name in files), (done.stdout, done.stderr)
 
 
-CHECKS = [gpu_check_works_with_the_simulated_library,
+def a_lost_gpu_is_not_hidden(_):
+    done = ergon("doctor", "--gpu", "sim:a100,gpus=2,fault=gpu-lost", "--watch", "50ms", "-f", "json")
+    answer = json.loads(done.stdout)
+    lost = [f for f in answer["findings"] if f["severity"] == "error"]
+    told = ergon("doctor", "--gpu", "sim:a100,gpus=2,fault=gpu-lost", "--watch", "50ms").stdout
+    return (len(lost) == 1 and lost[0]["subject"] == "GPU 0" and "lost" in lost[0]["message"] and lost[0]["fix"] and answer["lost_gpus"] == 1
+            and "on 1 GPU of 2" in told and "GPU 0: GPU 0" not in told), (lost, told[:300])
+
+
+CHECKS = [a_lost_gpu_is_not_hidden, gpu_check_works_with_the_simulated_library,
           window("sim:a100", 0.025, 0.01), window("sim:h100,seed=3", 0.025, 0.01), window("sim:rtx4090", 0.1, 0.01),
           window("sim:rtx4090,fault=not-supported", 1.0, 0.03),
           a_fast_sensors_window_is_measured_or_told_to_be_read_too_seldom,

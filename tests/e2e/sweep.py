@@ -157,6 +157,35 @@ def another_program_on_the_gpu(machine):
     return len(points) == 1 and not points[0]["valid"], reasons(answer)
 
 
+def a_program_that_always_fails_gives_its_status(machine):
+    """its own status where it failed at every point; 0 where some points count"""
+    always, _ = machine.sweep("--gpu", "sim:a100", "--sm", "960MHz", *QUICK, program=["sh", "-c", "exit 5"])
+    once = f"[ -e {machine.path('second')} ] && exit 5; touch {machine.path('second')}; {' '.join(machine.program)}"
+    some, answer = machine.sweep("--gpu", "sim:a100", "--sm", "960MHz", *QUICK, program=["sh", "-c", once])
+    return (always.returncode, some.returncode, answer["counts"]["failed"]) == (5, 0, 1), (always.returncode, some.returncode, answer["counts"])
+
+
+def several_gpus_are_told_apart(machine):
+    """where GPUs ran at different clocks there is no clock of all, and each one's is told"""
+    _, answer = machine.sweep("--gpu", "sim:a100,gpus=2", "--sm", "1005MHz", *QUICK)
+    own = [p for p in answer["points"] if p["baseline"]][0]
+    locked = asked(answer, 1005e6)[0]
+    return (len(own["clocks_hz"]) == 2 and own["clocks_hz"][0] != own["clocks_hz"][1] and own["clock_hz"] is None
+            and locked["clock_hz"] == 1005e6), (own["clocks_hz"], own["clock_hz"], locked["clock_hz"])
+
+
+def an_export_that_cannot_be_written(machine):
+    """refused before the program runs; where only the writing fails, the answer is told all the same"""
+    ran = machine.path("ran")
+    words = ["--gpu", "sim:a100", "-L", "x=1", *QUICK, "--export"]
+    program = ["--", "sh", "-c", f"touch {ran}; exec {' '.join(machine.program)}; : {{x}}"]
+    early = machine.ergon("sweep", *words, "json:/nonexistent/x.json", *program)
+    started = os.path.exists(ran)
+    late = machine.ergon("sweep", *words, "json:/dev/full", *program)
+    return (early.returncode == 125 and "hint:" in early.stderr and not started and late.returncode == 125
+            and "measured on" in late.stderr and "/dev/full" in late.stderr), (early.returncode, early.stderr, started, late.returncode, late.stderr[-600:])
+
+
 def two_tools_at_once(machine):
     first = subprocess.Popen([ERGON, "sweep", "--gpu", "sim:a100", "--sm", "960MHz", *QUICK, "--", *machine.program],
                              env=machine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -336,7 +365,8 @@ CHECKS = [optimum("a100", "600MHz:1410MHz:9"), optimum("h100", "700MHz:1980MHz:9
           a_stopped_tool_is_not_dead, resume_goes_on_where_it_ended, budget_keeps_time_for_the_last_baseline,
           parameters_replace_their_names, a_program_that_is_not_there, a_program_too_short_ends_the_sweep,
           a_short_run_does_not_count, a_sweep_over_memory_clocks_and_parameters_ends_early_too,
-          a_dry_run_looks_at_every_setting, a_baseline_under_another_clock_is_flagged, the_page_draws_its_points]
+          a_dry_run_looks_at_every_setting, a_baseline_under_another_clock_is_flagged, the_page_draws_its_points,
+          another_program_on_the_gpu, a_program_that_always_fails_gives_its_status, several_gpus_are_told_apart, an_export_that_cannot_be_written]
 
 
 def run(check):

@@ -80,6 +80,8 @@ struct Machine {
   std::vector<int> cuda_order;
   bool cuda_order_certain = true;  ///< false: unlike boards, and CUDA's own order is not documented
   std::vector<std::string> notes;  ///< what the user should know, one sentence each
+  /// GPUs that the driver lists and that do not answer, each with the reason: they are left out.
+  std::vector<Error> lost;
 };
 /// kDevice or kPermission (exit 4) with the reason and a hint: no GPU, no driver, container, WSL,
 /// Jetson, driver and library of different versions, permission. kNotFound for a selected GPU that

@@ -53,6 +53,7 @@ struct GpuCheckup {
 struct Checkup {
   gpu::Place place;
   std::vector<GpuCheckup> gpus;
+  std::size_t lost = 0;  ///< GPUs that the driver lists and that do not answer
   std::optional<Error> no_gpu;
   std::optional<std::vector<CpuDomain>> cpu;
   std::optional<Error> no_cpu;

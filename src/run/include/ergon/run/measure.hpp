@@ -133,6 +133,7 @@ struct RegionResult {
   std::string name;
   std::size_t count = 0;
   Seconds time;      ///< of all its passages, each counted (they may overlap)
+  Seconds covered;   ///< of their union: the energy is of that
   bool cut = false;  ///< the program ended inside
   std::optional<Estimate> energy_j;
   std::string why_unknown;

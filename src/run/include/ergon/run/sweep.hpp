@@ -106,9 +106,11 @@ struct PointResult {
   int warm_ups = 0;                     ///< runs that were not counted
   std::optional<Estimate> time_s;       ///< of one run
   std::optional<Estimate> energy_j;     ///< of one run, all GPUs
-  std::optional<double> clock_hz;       ///< achieved, mean of the GPUs
+  /// Achieved, mean of the runs; nullopt where the GPUs ran at different clocks.
+  std::optional<double> clock_hz;
   std::optional<double> memory_clock_hz;
-  bool failed = false;  ///< the program did not succeed
+  std::vector<std::optional<double>> clocks_hz;  ///< core, of each GPU, mean of the runs
+  bool failed = false;                           ///< the program did not succeed
   bool valid = false;
   std::string reason;              ///< why not
   std::optional<Ending> abnormal;  ///< the program was ended by a signal
@@ -129,6 +131,10 @@ struct SweepOptions {
   std::function<bool()> keep_going = [] { return true; };
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
+
+/// The mean, where these clocks are one: within 1 %, or 15 MHz; nullopt where they are not, or
+/// where none is known.
+std::optional<double> one_clock(const std::vector<std::optional<double>>& clocks);
 
 /// Measures points one after another under a lease, which must outlive it as the GPUs must.
 /// `lease` may be nullptr where no setting asks for a control.
