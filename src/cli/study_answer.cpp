@@ -1,6 +1,8 @@
 // The answer of `study` in words.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "planning.hpp"
 #include "study_parts.hpp"
@@ -115,15 +117,25 @@ std::string headline(const StudyView& view) {
   return "No optimum: no point is valid.";
 }
 
+constexpr double kWhole = 1e9;  // from here up digits are no help, and soon no integer holds it
+
+std::string huge_text(double v) {
+  std::array<char, 32> buffer{};
+  const int n = std::snprintf(buffer.data(), buffer.size(), "%.4g", v);
+  return {buffer.data(), static_cast<std::size_t>(n)};
+}
+
 std::string plain_text(double v) {
+  if (std::abs(v) >= kWhole) return huge_text(v);
   const std::string text = std::to_string(v);
   return std::abs(v - std::round(v)) < 5e-4 ? std::to_string(std::llround(v)) : text.substr(0, 6);
 }
 
 std::string megahertz_text(double hz, bool offset) {
   const double v = hz / 1e6;
-  const std::string number = std::abs(v - std::round(v)) < 5e-4 ? std::to_string(std::llround(v))
-                                                                : std::to_string(v).substr(0, 8);
+  const std::string number = std::abs(v) >= kWhole                ? huge_text(v)
+                             : std::abs(v - std::round(v)) < 5e-4 ? std::to_string(std::llround(v))
+                                                                  : std::to_string(v).substr(0, 8);
   return (offset && v >= 0 ? "+" : "") + number;
 }
 
@@ -145,7 +157,7 @@ std::string setting_text(const Setting& s) {
 std::string axis_text(const Workload& w, double value) {
   const std::string& axis = w.interpolated->axis;
   const Setting& best = w.points[w.optimum->point].setting;
-  if (axis == "power_limit") return std::to_string(std::llround(value)) + " W";
+  if (axis == "power_limit") return plain_text(std::round(value)) + " W";
   if (axis == "parameter") return plain_text(value);
   const bool core = axis == "clock";
   return (core ? "" : "memory ") +
@@ -172,6 +184,8 @@ Answer study_answer(const StudyView& view, bool with_page) {
   const std::string common = common_baseline(view);
   answer.lines.push_back("Baseline: " + s.baseline_rule +
                          (common.empty() || view.options.baseline ? "" : ": " + common) + ".");
+  if (s.workloads.size() == 1 && !s.workloads.front().baseline_moved.empty())
+    answer.lines.push_back(s.workloads.front().baseline_moved + ".");
   std::string best = "Best: least " + metric_word(view.options.metric);
   if (view.options.max_slowdown)
     best += " at a slowdown of at most " + percent_text(*view.options.max_slowdown);

@@ -155,6 +155,12 @@ Study analyse(const Dataset& data, const Options& options) {
     study.break_workloads = breaks.size();
     study.break_hz = median_of(std::move(breaks));
   }
+  const auto moved = std::ranges::count_if(
+      study.workloads, [](const Workload& w) { return !w.baseline_moved.empty(); });
+  if (moved > 0) {
+    study.baseline_rule += ", of " + counted_text(static_cast<std::uint64_t>(moved), "workload") +
+                           " the next one that can be used";
+  }
   study.factors = factor_tables(data, study, options);
   study.prediction = predict_clocks(study.workloads, options);
   find_anomalies(data, options, study);

@@ -352,6 +352,9 @@ Sense sense_of_words(const Words& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i + 1] == "per") s.counts = words[i];
     }
+    const std::string per = after_per(words);
+    if (!s.counts.empty() && (per == "s" || per == "sec" || per == "second"))
+      s.unit = {.dim = Dim::kTime, .scale = 1};
     return s;
   }
   if (has(words, {"timestamp", "datetime", "date", "stamp"}) || words == Words{"t", "start"} ||

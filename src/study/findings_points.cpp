@@ -14,7 +14,8 @@ template <class Visit>
 void neighbours(const Workload& w, Visit visit) {
   std::map<std::tuple<Maybe, Maybe, bool>, std::vector<const Point*>> lines;
   for (const Point& p : w.points) {
-    if (!p.setting.clock_hz || !p.time || p.setting.default_clocks || is_outlier(p)) continue;
+    if (!p.setting.clock_hz || !p.time || p.setting.default_clocks || p.unusable || is_outlier(p))
+      continue;
     lines[{p.setting.memory_clock_hz, p.setting.power_limit_w, p.setting.clock_is_offset}]
         .push_back(&p);
   }
@@ -95,6 +96,9 @@ void Finder::contradictions(const Workload& w) {
   std::string where;
   for (const Point& p : w.points) {
     several += p.used.size() > 1 ? 1 : 0;
+    for (const auto& why : p.invalid) {
+      if (is_unit_slip(why)) add("unit_slip", subject_of(w), setting_words(p.setting) + ", " + why);
+    }
     if (is_outlier(p))
       add("outlier_point", subject_of(w), setting_words(p.setting) + ", " + p.invalid.front());
     if (!repeats_disagree(data_, p)) continue;
@@ -143,6 +147,7 @@ void Finder::baseline(const Workload& w) {
             (w.points.size() > 6 ? " and more" : ""));
     return;
   }
+  if (!w.baseline_moved.empty()) add("baseline_not_valid", subject_of(w), w.baseline_moved);
   if (!w.points[*w.baseline].invalid.empty()) {
     add("baseline_not_valid", subject_of(w),
         "the baseline, " + setting_words(w.points[*w.baseline].setting) + ", " +

@@ -2,8 +2,10 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ergon/study.hpp"
@@ -20,14 +22,20 @@ double geometric_mean(std::span<const double> values);
 bool repeats_disagree(const Dataset& data, const Point& point);
 /// Faster than the clocks around it allow.
 bool is_outlier(const Point& point);
+/// Why samples of one workload cannot be, each by itself: a power or a clock that no GPU has, an
+/// energy that is not its power times its time.
+std::map<std::size_t, std::string> faults_by_themselves(const Dataset& data,
+                                                        std::span<const std::size_t> samples,
+                                                        bool units_known);
+/// Points that are off by a factor of units (1000, 3600) from the others become unusable.
+void mark_slips(const Dataset& data, Workload& workload);
+bool is_unit_slip(std::string_view why);
 /// Samples as workloads with points, ascending; each point with what speaks against it.
 std::vector<Workload> make_points(const Dataset& data, const Options& options);
 /// Baseline, optima, budgets, intervals, Pareto front of one workload.
 struct RepeatSpread;
 void find_optima(const Dataset& data, const Options& options, const RepeatSpread& shared,
                  Workload& workload);
-/// The point that is the baseline; nullopt where it is not in the grid.
-std::optional<std::size_t> find_baseline(const Workload& workload, const Options& options);
 
 /// Points with time and energy at the baseline's memory clock and limit, one a clock, ascending.
 std::vector<std::size_t> clock_slice(const Workload& workload);

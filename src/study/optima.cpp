@@ -74,6 +74,18 @@ class Savings {
   std::map<std::size_t, std::optional<Interval>> known_;
 };
 
+// Of equal costs the faster one, and of equal times the baseline: nothing is gained by moving.
+bool better(const Workload& w, Metric metric, std::size_t a, std::size_t b) {
+  constexpr double kEqual = 1e-9;
+  const double mine = cost(w.points[a], metric);
+  const double other = cost(w.points[b], metric);
+  if (std::abs(mine - other) > kEqual * other) return mine < other;
+  const Maybe my_time = w.points[a].time;
+  const Maybe other_time = w.points[b].time;
+  if (my_time && other_time && *my_time != *other_time) return *my_time < *other_time;
+  return a == w.baseline;
+}
+
 std::optional<Best> best_of(const Workload& w, Metric metric, Maybe budget, Savings& savings) {
   const Point& base = w.points[*w.baseline];
   std::optional<std::size_t> best;
@@ -82,7 +94,7 @@ std::optional<Best> best_of(const Workload& w, Metric metric, Maybe budget, Savi
     if (!p.invalid.empty() || !p.energy) continue;
     if (std::isnan(cost(p, metric))) continue;
     if (budget && !(slowdown(p, base) <= *budget + 1e-9)) continue;
-    if (!best || cost(p, metric) < cost(w.points[*best], metric)) best = i;
+    if (!best || better(w, metric, i, *best)) best = i;
   }
   if (!best) return {};
   Best out{.point = *best,
@@ -202,20 +214,20 @@ std::vector<std::size_t> pareto_front(const Workload& w) {
   return front;
 }
 
-}  // namespace
-
-std::optional<std::size_t> find_baseline(const Workload& w, const Options& options) {
+// The baseline among the points that `fit`.
+template <class Fits>
+std::optional<std::size_t> baseline_among(const Workload& w, const Options& options, Fits fits) {
   std::optional<std::size_t> best;
   const auto any = [&](auto what) {
     return !options.baseline &&
-           std::ranges::any_of(w.points, [&](const Point& p) { return what(p) && p.energy; });
+           std::ranges::any_of(w.points, [&](const Point& p) { return what(p) && fits(p); });
   };
   const bool named = any([](const Point& p) { return p.baseline; });
   const bool measured_default =
       !named && any([](const Point& p) { return p.setting.default_clocks; });
   for (std::size_t i = 0; i < w.points.size(); ++i) {
     const Point& p = w.points[i];
-    if (!p.energy || (named ? !p.baseline : p.setting.default_clocks != measured_default)) continue;
+    if (!fits(p) || (named ? !p.baseline : p.setting.default_clocks != measured_default)) continue;
     if (options.baseline) {
       const BaselineSpec& b = *options.baseline;
       if (b.clock_hz && (!same(p.setting.clock_hz, *b.clock_hz, kSameClock) ||
@@ -235,11 +247,30 @@ std::optional<std::size_t> find_baseline(const Workload& w, const Options& optio
   return best;
 }
 
+// The one asked for, or the default among what can be used; where that is not the one that the
+// whole grid would give, `moved` says so.
+std::optional<std::size_t> find_baseline(const Workload& w, const Options& options,
+                                         std::string& moved) {
+  auto found = baseline_among(w, options, [](const Point& p) { return p.energy && !p.unusable; });
+  if (!found)
+    found = baseline_among(w, options, [](const Point& p) { return p.energy.has_value(); });
+  if (!found || options.baseline) return found;
+  const auto wanted = baseline_among(w, options, [](const Point&) { return true; });
+  if (wanted && wanted != found && !w.points[*wanted].invalid.empty()) {
+    const Point& p = w.points[*wanted];
+    moved = setting_words(p.setting) + " cannot be the baseline (" + p.invalid.front() +
+            "): " + setting_words(w.points[*found].setting) + " is taken";
+  }
+  return found;
+}
+
+}  // namespace
+
 void find_optima(const Dataset& data, const Options& options, const RepeatSpread& shared,
                  Workload& w) {
   w.pareto = pareto_front(w);
   w.budgets.assign(options.budgets.size(), std::nullopt);
-  w.baseline = find_baseline(w, options);
+  w.baseline = find_baseline(w, options, w.baseline_moved);
   if (!w.baseline) return;
   const Point& base = w.points[*w.baseline];
   // A baseline that took longer than a lower clock makes every saving look larger than it is.
@@ -249,6 +280,8 @@ void find_optima(const Dataset& data, const Options& options, const RepeatSpread
     if (why.ends_with("which no GPU draws")) w.not_believed = "the baseline is said to draw " + why;
     if (why.starts_with("the GPU was busy")) w.not_believed = "of the baseline " + why;
   }
+  if (base.unusable && w.not_believed.empty())
+    w.not_believed = "of the baseline, " + base.invalid.front();
   const auto settings =
       std::ranges::count_if(w.points, [](const Point& p) { return p.energy.has_value(); });
   if (settings < 2) w.not_believed = "there is one setting, and nothing to compare it with";

@@ -14,7 +14,6 @@ constexpr double kContaminated = 1.2;  // time over that at the next lower clock
 constexpr double kMemoryDrift = 0.01;
 
 constexpr double kDisagree = 1.5;       // energy of a repeat over that of the others
-constexpr double kNoGpu = 20e3;         // W of one GPU: boards draw up to 1.5 kW
 constexpr double kAsFastAsClock = 0.9;  // time at the next clock up over what 1/f allows
 
 Maybe mean_over(const Dataset& data, const std::vector<std::size_t>& samples,
@@ -41,8 +40,6 @@ Maybe median_over(const Dataset& data, const std::vector<std::size_t>& samples,
 
 // Why a sample is no proof of what its setting does; empty: it is.
 std::string fault_of(const Sample& s, const Options& options) {
-  if (s.units_known && s.power_w && *s.power_w > kNoGpu * s.gpus)
-    return figure_text(*s.power_w) + " W, which no GPU draws";
   if (s.good == false) return s.why_bad.empty() ? "marked invalid" : s.why_bad;
   const Setting& set = s.setting;
   if (set.clock_hz && !set.clock_is_offset && s.achieved_hz &&
@@ -89,8 +86,9 @@ std::optional<std::size_t> next_clock(const Workload& w, std::size_t from, bool 
   std::optional<std::size_t> found;
   for (std::size_t k = 0; k < w.points.size(); ++k) {
     const Setting& s = w.points[k].setting;
-    if (!w.points[k].time || !s.clock_hz || s.clock_is_offset != mine.clock_is_offset ||
-        s.memory_clock_hz != mine.memory_clock_hz || s.power_limit_w != mine.power_limit_w)
+    if (!w.points[k].time || w.points[k].unusable || !s.clock_hz ||
+        s.clock_is_offset != mine.clock_is_offset || s.memory_clock_hz != mine.memory_clock_hz ||
+        s.power_limit_w != mine.power_limit_w)
       continue;
     if (up ? !(*s.clock_hz > *mine.clock_hz) : !(*s.clock_hz < *mine.clock_hz)) continue;
     const bool nearer = !found || (up ? *s.clock_hz < *w.points[*found].setting.clock_hz
@@ -105,7 +103,7 @@ std::optional<std::size_t> next_clock(const Workload& w, std::size_t from, bool 
 void mark_outliers(Workload& w) {
   for (std::size_t i = 0; i < w.points.size(); ++i) {
     const Point& p = w.points[i];
-    if (!p.time || !p.setting.clock_hz || p.setting.clock_is_offset) continue;
+    if (!p.time || p.unusable || !p.setting.clock_hz || p.setting.clock_is_offset) continue;
     const auto below = next_clock(w, i, false);
     const auto above = next_clock(w, i, true);
     if (!below || !above) continue;
@@ -127,11 +125,12 @@ void mark_outliers(Workload& w) {
 void mark_contaminated(Workload& w) {
   for (std::size_t i = 0; i < w.points.size(); ++i) {
     const Point& low = w.points[i];
-    if (!low.time || !low.setting.clock_hz || is_outlier(low)) continue;
+    if (!low.time || !low.setting.clock_hz || low.unusable || is_outlier(low)) continue;
     std::size_t above = w.points.size();
     for (std::size_t k = 0; k < w.points.size(); ++k) {
       const Setting& s = w.points[k].setting;
-      if (!w.points[k].time || !s.clock_hz || !(*s.clock_hz > *low.setting.clock_hz) ||
+      if (!w.points[k].time || w.points[k].unusable || !s.clock_hz ||
+          !(*s.clock_hz > *low.setting.clock_hz) ||
           s.memory_clock_hz != low.setting.memory_clock_hz ||
           s.power_limit_w != low.setting.power_limit_w)
         continue;
@@ -169,10 +168,16 @@ void mark_memory_drift(Workload& w, const Dataset& data) {
   }
 }
 
-void settle_point(const Dataset& data, const Options& options, Point& p) {
+// `impossible`: faults of samples by themselves; `timed`: other points have time and energy.
+void settle_point(const Dataset& data, const Options& options,
+                  const std::map<std::size_t, std::string>& impossible, bool timed, Point& p) {
   std::set<std::string> faults;
+  std::vector<std::size_t> possible;
   for (const auto i : p.samples) {
-    const std::string fault = fault_of(data.samples[i], options);
+    const auto known = impossible.find(i);
+    if (known == impossible.end()) possible.push_back(i);
+    const std::string fault =
+        known == impossible.end() ? fault_of(data.samples[i], options) : known->second;
     if (fault.empty()) {
       p.used.push_back(i);
     } else if (faults.size() < 3) {
@@ -180,9 +185,16 @@ void settle_point(const Dataset& data, const Options& options, Point& p) {
     }
   }
   if (p.used.empty()) {
-    p.used = p.samples;
+    p.unusable = possible.empty();
+    p.used = possible.empty() ? p.samples : possible;
     p.invalid.assign(faults.begin(), faults.end());
   }
+  // An energy without its time says nothing beside a repeat that has both.
+  const auto complete = [&](std::size_t i) {
+    return data.samples[i].time && data.samples[i].energy;
+  };
+  if (std::ranges::any_of(p.used, complete))
+    std::erase_if(p.used, [&](std::size_t i) { return !data.samples[i].time; });
   p.baseline =
       std::ranges::any_of(p.samples, [&](std::size_t i) { return data.samples[i].baseline; });
   p.time = mean_over(data, p.used, &Sample::time);
@@ -196,6 +208,8 @@ void settle_point(const Dataset& data, const Options& options, Point& p) {
     p.energy = median_over(data, p.used, &Sample::energy);
   }
   if (!p.energy) p.invalid.emplace_back("energy is not known");
+  if (!p.time && timed) p.invalid.emplace_back("its time is not known");
+  p.unusable = p.unusable || (!p.time && timed);
 }
 
 }  // namespace
@@ -240,11 +254,18 @@ std::vector<Workload> make_points(const Dataset& data, const Options& options) {
     settings[at->second][s.setting].push_back(i);
   }
   for (std::size_t w = 0; w < workloads.size(); ++w) {
+    std::vector<std::size_t> all;
+    for (const auto& [setting, samples] : settings[w])
+      all.insert(all.end(), samples.begin(), samples.end());
+    const auto impossible = faults_by_themselves(data, all, workloads[w].units_known);
+    const bool timed = std::ranges::any_of(
+        all, [&](std::size_t i) { return data.samples[i].time && data.samples[i].energy; });
     for (auto& [setting, samples] : settings[w]) {
       Point p{.setting = setting, .samples = std::move(samples), .used = {}, .invalid = {}};
-      settle_point(data, options, p);
+      settle_point(data, options, impossible, timed, p);
       workloads[w].points.push_back(std::move(p));
     }
+    mark_slips(data, workloads[w]);
     mark_memory_drift(workloads[w], data);
     mark_pairs(workloads[w], data);
     mark_outliers(workloads[w]);

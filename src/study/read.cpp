@@ -181,6 +181,35 @@ void join(Dataset& data, std::span<const Source> sources) {
                first, time_known, false);
 }
 
+bool same_measurement(const Sample& a, const Sample& b) {
+  return a.workload == b.workload && a.gpu == b.gpu && a.setting == b.setting && a.run == b.run &&
+         a.time == b.time && a.power_w == b.power_w && a.energy == b.energy && a.rate == b.rate &&
+         a.check == b.check && a.temperature_c == b.temperature_c && a.start_s == b.start_s;
+}
+
+// A file whose every row stands in an earlier one, in its order, is a copy and no repeat. A single
+// row may be as another by chance: then the bytes decide.
+void drop_copies(Dataset& data, std::span<const Source> sources) {
+  std::vector<std::vector<const Sample*>> rows(sources.size());
+  for (const Sample& s : data.samples) rows[s.file].push_back(&s);
+  std::set<std::size_t> copies;
+  for (std::size_t b = 1; b < sources.size(); ++b) {
+    for (std::size_t a = 0; a < b && !rows[b].empty(); ++a) {
+      const bool equal = std::ranges::equal(rows[a], rows[b], [](const Sample* x, const Sample* y) {
+        return same_measurement(*x, *y);
+      });
+      if (!equal || (rows[b].size() < 2 && sources[a].text != sources[b].text)) continue;
+      copies.insert(b);
+      data.notes.push_back({"same_data_twice",
+                            sources[b].path + " holds the same measurements as " + sources[a].path +
+                                ": they count once",
+                            1});
+      break;
+    }
+  }
+  std::erase_if(data.samples, [&](const Sample& s) { return copies.contains(s.file); });
+}
+
 // What joins left open: performance becomes time, and power times time energy.
 void complete(Dataset& data) {
   bool relative = false;
@@ -315,6 +344,7 @@ Result<Dataset> read(std::span<const Source> sources, const Mapping& mapping,
     data.notes.push_back({"file_refused", done.error().message, 1});
   }
   if (refused && data.samples.empty() && data.claims.empty()) return fail(*refused);
+  drop_copies(data, sources);
   join(data, sources);
   complete(data);
   attach_logs(data, sources);

@@ -157,6 +157,14 @@ class Settler {
       units_known = true;
       return;
     }
+    if (fitting.size() > 1 && time_known && energy_known) {
+      std::string factors;
+      for (const Slip* slip : fitting)
+        factors += (factors.empty() ? "" : " or ") + std::string(slip->words);
+      r_.finding("unit_slip", r_.source.path,
+                 implied + ", which no GPU draws; a factor of " + factors +
+                     " would explain it: none is applied, name the units with --map");
+    }
     if (fitting.size() != 1) return;
     for (Sample& s : samples_) {
       if (s.energy) *s.energy /= fitting.front()->factor;

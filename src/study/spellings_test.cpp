@@ -134,7 +134,10 @@ TEST(Contradiction, a_power_that_no_gpu_draws_is_not_valid) {
   ASSERT_TRUE(w.optimum);
   const auto base =
       judge("clock_mhz,time_s,power_w\n510,10,100\n800,7,130\n1100,5.5,170\n1410,5,1e300\n");
-  EXPECT_FALSE(base.study.workloads.front().optimum);
+  const Workload& moved = base.study.workloads.front();
+  ASSERT_TRUE(moved.baseline);
+  EXPECT_DOUBLE_EQ(*moved.points[*moved.baseline].setting.clock_hz, 1100e6);
+  EXPECT_NE(moved.baseline_moved.find("1410 MHz"), std::string::npos);
 }
 
 TEST(Contradiction, repeats_that_disagree_are_named) {

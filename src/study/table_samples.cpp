@@ -40,6 +40,18 @@ std::string throttle_words(std::string_view cell) {
   return out;
 }
 
+// Offsets that begin at 0: the next value is no farther from it than the others are apart. One 0
+// above which a sweep of clocks begins is a broken row. `values`: different ones, ascending.
+bool steps_from_zero(const std::vector<double>& values, double scale) {
+  constexpr double kNoClock = 300e6;  // where there are two values: a GPU's work runs above it
+  if (values.size() < 2 || values.front() != 0) return false;
+  if (values.size() == 2) return values[1] * scale <= kNoClock;
+  double widest = 0;
+  for (std::size_t i = 2; i < values.size(); ++i)
+    widest = std::max(widest, values[i] - values[i - 1]);
+  return values[1] <= 1.5 * widest;
+}
+
 }  // namespace
 
 std::optional<bool> truth_of(std::string_view cell) {
@@ -136,7 +148,7 @@ void TableReader::clock_scale(const ColumnInfo* c, Maybe base, double& scale, bo
   const bool only_default = values.front() == -1 && (values.size() == 1 || values[1] > 50);
   const double most = std::max(std::abs(values.front()), std::abs(values.back()));
   const bool negative = values.front() < 0 && !only_default;
-  if (negative || base || (values.size() > 1 && values.front() == 0 && most * scale < 1.5e9)) {
+  if (negative || base || (steps_from_zero(values, scale) && most * scale < 1.5e9)) {
     offset = !base;
     if (offset) {
       r_.finding("offsets_not_clocks", t_.header[c->index],
@@ -285,6 +297,10 @@ void TableReader::make_samples() {
         if (lower(cell(i, c->index)) == "default") s.setting.default_clocks = true;
         return;
       }
+      if (c == clock_ && !offset && !base && *v == 0) {
+        into = 0.0;  // no clock, and not "left alone" either: the point is judged, and invalid
+        return;
+      }
       if (!offset && !base && *v <= 0) {
         s.setting.default_clocks = s.setting.default_clocks || c == clock_;
         return;
@@ -371,7 +387,8 @@ void TableReader::make_samples() {
   r_.skip("left_out_by_where", left_out);
   r_.skip("rows_without_figures", empty);
   settle_units(r_, first,
-               time_said || (time_ == nullptr && rate_ != nullptr && unit_of_work_.size()),
+               time_said || (time_ == nullptr && rate_ != nullptr &&
+                             (!unit_of_work_.empty() || rate_->sense.unit.dim == Dim::kTime)),
                energy_said);
 }
 

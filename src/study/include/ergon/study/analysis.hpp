@@ -46,6 +46,7 @@ struct Point {
   std::vector<std::size_t> samples = {};  ///< into Dataset::samples
   std::vector<std::size_t> used = {};     ///< of them, those that the means are over
   std::vector<std::string> invalid = {};  ///< why it cannot win; empty: valid
+  bool unusable = false;  ///< invalid, and its figures cannot be: no baseline by default either
 };
 
 enum class Edge : std::uint8_t { kNone, kLow, kHigh };
@@ -103,6 +104,7 @@ struct Workload {
   std::map<std::string, std::string> factors = {};
   std::vector<Point> points = {};  ///< ascending settings
   std::optional<std::size_t> baseline = {};
+  std::string baseline_moved = {};  ///< which default baseline cannot be used, why, what is taken
   std::string unit_of_work = {};
   bool units_known = true;
   std::string not_believed = {};     ///< why no optimum is given; empty: believed
