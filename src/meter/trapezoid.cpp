@@ -186,11 +186,11 @@ bool beats(const Points& points, double from_s, double to_s, double mean_w,
 // Whether values are spread and come in no order: not level, not drifting, and not the same again
 // after so many samples. Only a load that is out of step with the sensor reads like that.
 bool proves_out_of_step(const std::vector<double>& values, double mean_w) {
-  constexpr std::size_t kFewest = 20;
+  constexpr std::size_t kFewestReadings = 20;
   constexpr std::size_t kMostLag = 10;
   constexpr double kLeastSpread = 0.1;   // of the mean: noise is smaller
   constexpr double kLeastChange = 0.25;  // of the spread; independent values change by 0.4 of it
-  if (values.size() < kFewest) return false;
+  if (values.size() < kFewestReadings) return false;
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
   const double spread = sorted[sorted.size() * 9 / 10] - sorted[sorted.size() / 10];

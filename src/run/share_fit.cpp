@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFewestTicks = 30;
 constexpr double kMostAttenuation = 0.1;
-constexpr double kMostDoubt = 0.2;  ///< relative half-width that is still an answer
+constexpr double kWidestShare = 0.2;  ///< relative half-width that is still an answer
 
 struct Tick {
   double share;    ///< inside
@@ -98,7 +98,7 @@ ShareFit fit_shares(const meter::Series& series, const meter::SensorModel& /*sen
   const double fit = 2 * std::sqrt(variance * (1 + (1 - f) * (1 - f) / sxx));
   const double bias = std::abs(slope) * (1 - f) * attenuation / (1 - attenuation);
   const double half = std::hypot(fit, bias);
-  if (!(watts > 0) || half > kMostDoubt * watts) {
+  if (!(watts > 0) || half > kWidestShare * watts) {
     out.why = "the readings differ too much in what else they hold";
     return out;
   }

@@ -48,9 +48,11 @@ Result<std::vector<double>> least_delays(const graph::Graph& graph, const TraceP
   set_delay_share(fewest, share);
   options.quick = true;
   std::vector<double> deadlines;
+  deadlines.reserve(line.size());
   for (const FrontierPoint& p : line) deadlines.push_back(p.deadline_s);
   ERGON_TRY(const auto found, frontier_at(fewest.problem, deadlines, options));
   std::vector<double> bounds;
+  bounds.reserve(found.size());
   for (const FrontierPoint& p : found) bounds.push_back(p.solution.lower_bound_j);
   return bounds;
 }
