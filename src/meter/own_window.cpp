@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 
 #include "renewals.hpp"
 #include "text.hpp"
@@ -157,6 +158,28 @@ std::vector<Choice> choices_for(double period) {
   return all;
 }
 
+// Whether every step lies at about the same place between two renewals: the mean of the places, as
+// directions on a circle of one period, is then nearly of length 1. Renewals tell a window's length
+// by those that reach over a step by more and by less; here all reach as far.
+bool in_step(const std::vector<Renewal>& renewals, const std::vector<double>& steps,
+             double period) {
+  constexpr double kAllAlike = 0.95;
+  constexpr double kTurn = 2 * std::numbers::pi;
+  double x = 0;
+  double y = 0;
+  double count = 0;
+  for (const double step : steps) {
+    const auto after = std::ranges::lower_bound(renewals, step, {},
+                                                [](const Renewal& r) { return r.at_ns * 1e-9; });
+    if (after == renewals.end()) continue;
+    const double place = kTurn * (after->at_ns * 1e-9 - step) / period;
+    x += std::cos(place);
+    y += std::sin(place);
+    ++count;
+  }
+  return count > 0 && std::hypot(x, y) > kAllAlike * count;
+}
+
 tl::unexpected<Error> unknown(const std::string& why) { return fail(Errc::kUnsupported, why); }
 tl::unexpected<Error> wanting(const std::string& why) {
   return fail(Errc::kUnsupported, why,
@@ -198,6 +221,12 @@ Result<OwnWindow> fit_own_window(const Series& series) {
                    " clean steps of power were seen, " + std::to_string(kFewestSteps) +
                    " are needed");
   }
+
+  if (in_step(renewals, drawn.steps, period))
+    return wanting(
+        "all " + std::to_string(drawn.steps.size()) +
+        " steps that were seen lie at the same place between two renewals: the load runs "
+        "in step with the sensor");
 
   // First over every length; then, where it is short, by the renewals beside the steps alone.
   auto choices = choices_for(period);
