@@ -222,12 +222,6 @@ Result<OwnWindow> fit_own_window(const Series& series) {
                    " are needed");
   }
 
-  if (in_step(renewals, drawn.steps, period))
-    return wanting(
-        "all " + std::to_string(drawn.steps.size()) +
-        " steps that were seen lie at the same place between two renewals: the load runs "
-        "in step with the sensor");
-
   // First over every length; then, where it is short, by the renewals beside the steps alone.
   auto choices = choices_for(period);
   const auto best_of = [&](const std::vector<Near>& near, StraightLine& line) {
@@ -256,6 +250,12 @@ Result<OwnWindow> fit_own_window(const Series& series) {
     });
   }
   Choice best = best_of(near, line);
+  // A window of several periods is told by the renewals that follow each other over one step.
+  if (best.window < 1.2 * period && in_step(renewals, drawn.steps, period))
+    return wanting(
+        "all " + std::to_string(drawn.steps.size()) +
+        " steps that were seen lie at the same place between two renewals: the load runs "
+        "in step with the sensor");
   choices = all_choices;
   if (many) {
     std::erase_if(choices, [&, n = 0](const Choice& c) mutable {
