@@ -231,7 +231,7 @@ await test('the frontier names its points', async () => {
 
 await test('everything that is text is there without a script', async () => {
   const {tab, context} = await open(page, {javaScriptEnabled: false});
-  for (const part of ['less energy for', 'Operating points', 'Provenance', 'Dependencies', 'recorded']) {
+  for (const part of ['less energy at a slowdown of', 'Operating points', 'Provenance', 'Dependencies', 'recorded']) {
     assert.ok((await tab.getByText(part).count()) > 0, part);
   }
   assert.equal(await tab.locator('#timeline').isVisible(), false);
