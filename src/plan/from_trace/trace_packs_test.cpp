@@ -188,6 +188,16 @@ TEST(TracePacks, NoSingleClockLiesBelowTheFrontier) {
     EXPECT_LE(line[i].solution.value.energy_j, line[i - 1].solution.value.energy_j);
     EXPECT_LE(line[i].solution.lower_bound_j, line[i - 1].solution.lower_bound_j);
   }
+  // Each point is of use, in time when re-timed, and contradicts no bound of a later one.
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const Solution& here = line[i].solution;
+    EXPECT_LE(retime_choice(*job.graph, packs, here.choice), line[i].deadline_s * (1 + 1e-9));
+    EXPECT_LE(here.lower_bound_j, here.value.energy_j);
+    if (i == 0) continue;
+    EXPECT_GT(line[i].deadline_s, line[i - 1].deadline_s);
+    EXPECT_LE(here.value.energy_j, line[i - 1].solution.value.energy_j);
+    EXPECT_LE(here.lower_bound_j, line[i - 1].solution.value.energy_j);
+  }
   for (const Uniform& uniform : uniform_clocks(*job.graph, packs)) {
     for (const FrontierPoint& p : line) {
       if (p.deadline_s < uniform.value.time_s) continue;
