@@ -12,7 +12,7 @@
 
 namespace ergon::trace::kineto {
 
-inline constexpr std::size_t kPadding = 64;
+inline constexpr std::size_t kPadding = 128;
 inline constexpr std::size_t kBlockBytes = 32;
 
 inline std::uint64_t load64(const char* p) {

@@ -22,12 +22,37 @@ constexpr std::uint32_t kBlamed = 16;
 
 Runs::Runs(Shapes& shapes) : shapes_(shapes), sets_(kSets) {}
 
-Runs::Home Runs::home_of(const ShapeNode* node, std::uint64_t name) {
-  std::uint64_t h = name ^ reinterpret_cast<std::uintptr_t>(node) * 0x9e3779b97f4a7c15U;
+Runs::Home Runs::home_of(const ShapeNode* node, std::uint64_t key) {
+  std::uint64_t h = key ^ reinterpret_cast<std::uintptr_t>(node) * 0x9e3779b97f4a7c15U;
   h ^= h >> 32U;
   h *= 0xc2b2ae3d27d4eb4fU;
   return {sets_[(h >> 40U) % kSets], static_cast<std::uint16_t>(h >> 16U)};
 }
+
+namespace {
+
+// Operators and kernels of one name come with many shapes and grids: runs are found by what they
+// begin with too, as much of it as the shortest run of their class has.
+constexpr std::size_t kKeyPart = 64;
+constexpr std::size_t kLengthClasses = 3;
+std::size_t length_class(std::size_t length) {
+  return std::min(length / kKeyPart, kLengthClasses - 1);
+}
+std::uint64_t key_part(const char* p) {
+  std::array<std::uint64_t, 2> h{};
+  for (std::size_t i = 0; i < kKeyPart; i += 8) {
+    std::uint64_t& half = h[i / 8 % 2];
+#if defined(__SSE4_2__)
+    half = _mm_crc32_u64(half, load64(p + i));
+#else
+    half = (half ^ load64(p + i)) * 0x9e3779b185ebca87U;
+    half ^= half >> 32U;
+#endif
+  }
+  return h[0] ^ h[1] << 32U;
+}
+
+}  // namespace
 
 // The ways before `way` move down by one.
 void Runs::Set::put_first(Ref r, std::uint16_t t, std::size_t way) {
@@ -43,35 +68,42 @@ void Runs::Set::put_first(Ref r, std::uint16_t t, std::size_t way) {
   shift(tag, t);
 }
 
-namespace {
-bool fits(Run& run, const char* p) {
-  return same_bytes(p, run.text(), run.length) && may_start(run.last.type, p[run.length]);
-}
-}  // namespace
-
-Run* Runs::find(ShapeNode* node, std::uint64_t name, const char* p) {
-  // Not to be dropped when its record is retired: whatever took its place says what it is.
-  if (Run* const run = node->recent;
-      run != nullptr && run->from == node && run->name == name && fits(*run, p)) {
-    ++node->hits;
-    return run;
-  }
-  const auto [set, tag] = home_of(node, name);
-  Run* same_name = nullptr;
+Run* Runs::find_at(const Home& home, const ShapeNode& node, std::uint64_t name, const char* p,
+                   Run*& like) {
+  const auto [set, tag] = home;
   for (std::size_t way = 0; way < kWays && set.ref[way] != 0; ++way) {
     if (set.tag[way] != tag) continue;
     Run* const run = run_at(set.ref[way]);
-    if (run->from != node || run->name != name) continue;
+    if (run->from != &node || run->name != name) continue;
     if (fits(*run, p)) {
-      node->recent = run;
       if (way != 0) set.put_first(set.ref[way], tag, way);
-      ++node->hits;
       return run;
     }
-    if (same_name == nullptr) same_name = run;
+    if (like == nullptr) like = run;
   }
-  if (++node->misses >= kTrial && node->hits < node->misses / kWorth) node->runs = false;
-  if (same_name != nullptr && node->misses < 8 * kTrial) blame(*node, *same_name, p);
+  return nullptr;
+}
+
+// Where what followed last time does not.
+Run* Runs::search(ShapeNode& node, std::uint64_t name, const char* p) {
+  Run* like = nullptr;
+  std::uint64_t key = name;
+  for (unsigned i = 0; node.run_lengths >> i != 0; ++i) {
+    if (i > 0) key = key * 3 + key_part(p + (i - 1) * kKeyPart);
+    if ((node.run_lengths >> i & 1U) == 0) continue;
+    Run* const run = find_at(home_of(&node, key), node, name, p, like);
+    if (run == nullptr) continue;
+    if (node.recent != nullptr) node.recent->next = run;
+    node.recent = run;
+    ++node.hits;
+    return run;
+  }
+  if (++node.misses >= kTrial && node.hits < node.misses / kWorth) node.runs = false;
+  if (like == nullptr) {
+    Run* const last = recorded_at(&node, name);
+    if (last != nullptr && last->from == &node && last->name == name) like = last;
+  }
+  if (like != nullptr && node.misses < 8 * kTrial) blame(node, *like, p);
   return nullptr;
 }
 
@@ -123,7 +155,7 @@ bool Runs::ends(const ShapeEdge& edge) {
   return edge.varies || edge.step.type == ValueType::kNone;
 }
 
-void Runs::begin(const ShapeNode* node, std::uint64_t name, const char* p) {
+void Runs::begin(ShapeNode* node, std::uint64_t name, const char* p) {
   start_ = p;
   draft_.from = node;
   draft_.name = name;
@@ -160,6 +192,8 @@ void Runs::end(const ShapeEdge& edge, const char* p) {
   }
   Run head;
   head.from = draft_.from;
+  draft_.from->named_runs = draft_.from->named_runs || draft_.arguments > 0;
+  if (!draft_.from->named_runs) draft_.name = 0;
   head.name = draft_.name;
   head.to = edge.child;
   head.last = edge.step;
@@ -178,7 +212,14 @@ void Runs::end(const ShapeEdge& edge, const char* p) {
   std::copy_n(draft_.argument.begin(), draft_.arguments, run.arguments());
   std::copy_n(draft_.value.begin(), draft_.values, run.values());
 
-  const auto [set, tag] = home_of(draft_.from, draft_.name);
+  if (draft_.from->recent != nullptr) draft_.from->recent->next = &run;
+  draft_.from->recent = &run;
+  recorded_at(draft_.from, draft_.name) = &run;
+  const std::size_t kind = length_class(length);
+  draft_.from->run_lengths |= static_cast<std::uint8_t>(1U << kind);
+  std::uint64_t key = draft_.name;
+  for (std::size_t i = 0; i < kind; ++i) key = key * 3 + key_part(start + i * kKeyPart);
+  const auto [set, tag] = home_of(draft_.from, key);
   if (set.ref.back() != 0) retired_.push_back(set.ref.back());
   set.put_first(ref, tag, kWays - 1);
 }
@@ -205,12 +246,17 @@ Runs::Ref Runs::allocate(std::size_t units) {
 }
 
 void Runs::reuse_retired() {
-  for (const Ref ref : retired_) free_[run_at(ref)->units].push_back(ref);
+  for (const Ref ref : retired_) {
+    Run* const run = run_at(ref);
+    run->from = nullptr;
+    free_[run->units].push_back(ref);
+  }
   retired_.clear();
 }
 
 void Runs::clear() {
   std::ranges::fill(sets_, Set{});
+  recorded_.fill(nullptr);
   for (auto& refs : free_) refs.clear();
   retired_.clear();
   next_unit_ = 1;

@@ -27,8 +27,9 @@ struct alignas(32) Run {
   };
 
   const ShapeNode* from = nullptr;
-  std::uint64_t name = 0;  ///< hash of the event's name: runs of different names differ
+  std::uint64_t name = 0;  ///< hash of the event's name where that matters
   ShapeNode* to = nullptr;
+  Run* next = nullptr;  ///< what followed it behind the same node, last time
   DetailMemo memo;
   Step last;  ///< the step behind the last value of the run
   std::uint16_t length = 0;
@@ -58,12 +59,26 @@ class Runs {
   explicit Runs(Shapes& shapes);
 
   /// The run at `p`, behind `node`; nullptr where there is none.
-  Run* find(ShapeNode* node, std::uint64_t name, const char* p);
+  Run* find(ShapeNode* node, std::uint64_t name, const char* p) {
+    if (!node->named_runs) name = 0;
+    // Programs repeat themselves. A record may be another's by now: it says what it is.
+    if (Run* const last = node->recent; last != nullptr) {
+      for (Run* const run : {last->next, last}) {
+        if (run != nullptr && run->from == node && run->name == name && fits(*run, p)) {
+          last->next = run;
+          node->recent = run;
+          ++node->hits;
+          return run;
+        }
+      }
+    }
+    return search(*node, name, p);
+  }
 
   /// Recording: begin() behind a value of `node` where find() found nothing; then for every step
   /// before_value(), and take its value with one of the add functions; end() at the step whose
   /// value changes. Anything a run cannot hold cancels it.
-  void begin(const ShapeNode* node, std::uint64_t name, const char* p);
+  void begin(ShapeNode* node, std::uint64_t name, const char* p);
   [[nodiscard]] bool recording() const { return start_ != nullptr; }
   /// True where `edge` ends the run.
   [[nodiscard]] static bool ends(const ShapeEdge& edge);
@@ -82,7 +97,7 @@ class Runs {
 
  private:
   static constexpr std::size_t kWays = 4;
-  static constexpr std::size_t kSets = 1024;
+  static constexpr std::size_t kSets = 2048;
   static constexpr std::size_t kNumbers = 8;
   static constexpr std::size_t kValues = 32;
   static constexpr std::size_t kUnit = 64;
@@ -106,7 +121,7 @@ class Runs {
   };
   // What is being recorded.
   struct Draft {
-    const ShapeNode* from = nullptr;
+    ShapeNode* from = nullptr;
     std::uint64_t name = 0;
     std::size_t numbers = 0;
     std::size_t arguments = 0;
@@ -116,8 +131,19 @@ class Runs {
     std::array<Run::Value, kValues> value;
   };
 
-  Home home_of(const ShapeNode* node, std::uint64_t name);
+  Home home_of(const ShapeNode* node, std::uint64_t key);
+  static bool fits(Run& run, const char* p) {
+    return same_bytes(p, run.text(), run.length) && may_start(run.last.type, p[run.length]);
+  }
+  Run* find_at(const Home& home, const ShapeNode& node, std::uint64_t name, const char* p,
+               Run*& like);
+  Run* search(ShapeNode& node, std::uint64_t name, const char* p);
   void blame(ShapeNode& node, Run& run, const char* p);
+  // The run recorded last behind a node for a name, or another one, or nullptr.
+  Run*& recorded_at(const ShapeNode* node, std::uint64_t name) {
+    return recorded_[(name ^ name >> 32U ^ reinterpret_cast<std::uintptr_t>(node) / 64) %
+                     recorded_.size()];
+  }
   [[nodiscard]] Run* run_at(Ref ref) {
     return reinterpret_cast<Run*>(blocks_[ref / kUnitsOfBlock]->bytes.data() +
                                   ref % kUnitsOfBlock * kUnit);
@@ -127,6 +153,7 @@ class Runs {
 
   Shapes& shapes_;
   std::vector<Set> sets_;
+  std::array<Run*, 256> recorded_{};
   std::vector<std::unique_ptr<Block>> blocks_;
   std::size_t next_unit_ = 1;                      // of the arena
   std::array<std::vector<Ref>, kMostUnits> free_;  // by units

@@ -278,22 +278,29 @@ Scan EventScanner::take(const char*& p, const char* end, const Step& step, RawEv
 
 namespace {
 
-ShapeEdge* find_edge(ShapeNode& node, const char* p) {
-  ShapeEdge** link = &node.first;
+bool fits(const ShapeEdge& edge, const char* p) {
+  return same_bytes(p, edge.literal.data(), edge.length) &&
+         may_start(edge.step.type, p[edge.length]);
+}
+
+// Any edge but the first. The step of last time is tried first.
+ShapeEdge* find_further_edge(ShapeNode& node, const char* p) {
+  ShapeEdge** link = &node.first->next;
   while (ShapeEdge* edge = *link) {
-    if (same_bytes(p, edge->literal.data(), edge->length) &&
-        may_start(edge->step.type, p[edge->length])) {
-      if (link != &node.first) {
-        // The step of last time is tried first.
-        *link = edge->next;
-        edge->next = node.first;
-        node.first = edge;
-      }
+    if (fits(*edge, p)) {
+      *link = edge->next;
+      edge->next = node.first;
+      node.first = edge;
       return edge;
     }
     link = &edge->next;
   }
   return nullptr;
+}
+
+inline ShapeEdge* find_edge(ShapeNode& node, const char* p) {
+  if (node.first == nullptr) return nullptr;
+  return fits(*node.first, p) ? node.first : find_further_edge(node, p);
 }
 
 // Tells names apart well enough to choose a set of runs.
@@ -322,9 +329,10 @@ inline void forget_text(RawEvent& e, Field field) {
 void EventScanner::replay(Run& run, const char* p, RawEvent& e) {
   const Run::Number* const numbers = run.numbers();
   for (std::size_t i = 0; i < run.number_count; ++i) {
-    forget_text(e, numbers[i].field);
-    e[numbers[i].field] = numbers[i].value;
-    e.has |= bit(numbers[i].field);
+    const Field field = numbers[i].field;
+    if (field <= Field::kThread) forget_text(e, field);
+    e[field] = numbers[i].value;
+    e.has |= bit(field);
   }
   if (run.argument_count == 0) return;
   if (e.details == 0) {
@@ -352,16 +360,22 @@ void EventScanner::record(const Step& step, const RawEvent& e) {
   runs_.add_number(step.field, e[step.field]);
 }
 
-Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
+Scan EventScanner::scan(const char*& from, const char* end, RawEvent& e) {
   ShapeNode* node = remember_ ? shapes_.root() : nullptr;
   Context context = Context::kBeforeEvent;
   std::uint64_t name = 0;
+  bool recording = false;
   Step found;
+  const char* p = from;  // kept out of memory
+  const auto leave = [&from, &p](Scan scan) {
+    from = p;
+    return scan;
+  };
   for (;;) {
     const Step* step = nullptr;
     const ShapeEdge* edge = nullptr;
     if (node != nullptr) {
-      if (node->runs && !runs_.recording()) {
+      if (node->runs && !recording) {
         if (Run* const run = runs_.find(node, name, p)) {
           replay(*run, p, e);
           p += run->length;
@@ -369,6 +383,7 @@ Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
           node = run->to;
         } else if (node->runs) {
           runs_.begin(node, name, p);
+          recording = true;
         }
       }
       if (step == nullptr) {
@@ -381,38 +396,50 @@ Scan EventScanner::scan(const char*& p, const char* end, RawEvent& e) {
       }
     }
     if (step == nullptr) {
-      const char* const from = p;
-      const Scan scan = discover(context, p, end, found);
-      if (scan == Scan::kBad) return bad("bad_syntax");
-      if (scan != Scan::kEvent) return scan;
+      const char* at = p;
+      const Scan scan = discover(context, at, end, found);
+      const std::string_view literal = between(p, at);
+      p = at;
+      if (scan == Scan::kBad) return leave(bad("bad_syntax"));
+      if (scan != Scan::kEvent) return leave(scan);
       step = &found;
       if (node != nullptr) {
-        edge = shapes_.add(node, between(from, p), found);
+        edge = shapes_.add(node, literal, found);
         node = edge == nullptr ? nullptr : edge->child;
       }
-      if (edge == nullptr) runs_.cancel();
+      if (edge == nullptr) {
+        runs_.cancel();
+        recording = false;
+      }
     }
-    if (runs_.recording()) {
+    if (recording) {
       if (Runs::ends(*edge)) {
         runs_.end(*edge, p);
       } else {
         runs_.add_value(*edge, p);
       }
+      recording = runs_.recording();
     }
     if (step->phase != 0) e.phase = step->phase;
     if (step->category != kNoCategory) e.category = step->category;
-    if (step->type == ValueType::kNone) return Scan::kEvent;
+    if (step->type == ValueType::kNone) return leave(Scan::kEvent);
     context = step->after;
     if (step->type == ValueType::kNumber) {
       take_number(p, end, step->field, e);
-      if (p >= end) return Scan::kNeedMore;
+      if (p >= end) return leave(Scan::kNeedMore);
     } else {
-      if (const Scan scan = take(p, end, *step, e); scan != Scan::kEvent) return scan;
+      const char* at = p;
+      const Scan scan = take(at, end, *step, e);
+      p = at;
+      if (scan != Scan::kEvent) return leave(scan);
       if (step->field == Field::kName && e.is(Field::kName)) {
         name = e.name_hash = hash_of(e.name.text);
       }
     }
-    if (runs_.recording()) record(*step, e);
+    if (recording) {
+      record(*step, e);
+      recording = runs_.recording();
+    }
   }
 }
 

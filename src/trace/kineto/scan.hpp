@@ -22,7 +22,7 @@ class EventScanner {
   [[nodiscard]] const char* reason() const { return reason_; }
 
  private:
-  Scan scan(const char*& p, const char* end, RawEvent& event);
+  Scan scan(const char*& from, const char* end, RawEvent& event);
   Scan take(const char*& p, const char* end, const Step& step, RawEvent& event);
   static void replay(Run& run, const char* p, RawEvent& event);
   void record(const Step& step, const RawEvent& event);

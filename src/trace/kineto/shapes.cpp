@@ -29,7 +29,11 @@ void Shapes::forget() {
 }
 
 void Shapes::forget_runs() {
-  for (ShapeNode& node : nodes_) node.recent = nullptr;
+  for (ShapeNode& node : nodes_) {
+    node.recent = nullptr;
+    node.named_runs = false;
+    node.run_lengths = 0;
+  }
 }
 
 ShapeEdge* Shapes::add(ShapeNode* node, std::string_view literal, const Step& step) {

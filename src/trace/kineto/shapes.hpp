@@ -48,9 +48,11 @@ struct ShapeNode {
   ShapeEdge* first = nullptr;
   Context context = Context::kBeforeEvent;
   std::uint16_t edges = 0;
-  bool runs = true;        ///< worth asking for runs (runs.hpp)
-  Run* recent = nullptr;   ///< the run found last
-  std::uint32_t hits = 0;  ///< of runs
+  bool runs = true;              ///< worth asking for runs (runs.hpp)
+  bool named_runs = false;       ///< some hold arguments, which go with the event's name
+  std::uint8_t run_lengths = 0;  ///< which classes of lengths they have
+  Run* recent = nullptr;         ///< the run found last
+  std::uint32_t hits = 0;        ///< of runs
   std::uint32_t misses = 0;
 };
 
