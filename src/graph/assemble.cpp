@@ -331,9 +331,11 @@ class Assembler {
     std::sort(g_.coupled.begin(), g_.coupled.end());
     if (order_.empty()) return;
     g_.span_begin = g_.start[0];
-    g_.span_end = g_.start[0];
-    for (NodeId n = 0; n < order_.size(); ++n)
-      g_.span_end = std::max(g_.span_end, g_.start[n] + g_.duration[n]);
+    g_.span_end = g_.start[0] + g_.duration[0];
+    for (NodeId n = 1; n < order_.size(); ++n) {
+      const Nanos end = g_.start[n] + g_.duration[n];
+      if (end > g_.span_end) g_.span_end = end, g_.last_to_end = n;
+    }
   }
 
   Draft& d_;

@@ -1,5 +1,7 @@
 // Which edge decides a start.
 #pragma once
+#include <algorithm>
+
 #include "impl.hpp"
 
 namespace ergon::graph {
@@ -19,6 +21,21 @@ class Times {
     return starts_ != nullptr ? durations_[n] : g_.duration[n];
   }
   [[nodiscard]] Nanos end(NodeId n) const { return start(n) + duration(n); }
+  /// From the first start to the last end, and the first node that ends then.
+  struct Span {
+    Nanos begin = 0, end = 0;
+    NodeId last = 0;
+  };
+  [[nodiscard]] Span span() const {
+    Span s{g_.span_begin, g_.span_end, g_.last_to_end};
+    if (starts_ == nullptr || g_.size() == 0) return s;
+    s = {start(0), end(0), 0};
+    for (NodeId n = 1; n < g_.size(); ++n) {
+      s.begin = std::min(s.begin, start(n));
+      if (end(n) > s.end) s.end = end(n), s.last = n;
+    }
+    return s;
+  }
 
  private:
   const Graph::Impl& g_;

@@ -64,16 +64,9 @@ class Walk {
 
   CriticalPath run() {
     if (g_.size() == 0) return std::move(path_);
-    NodeId n = 0;
-    Nanos begin = timing_.start(0);
-    Nanos end = timing_.end(0);
-    for (NodeId i = 0; i < g_.size(); ++i) {
-      const Nanos start = timing_.start(i);
-      begin = std::min(begin, start);
-      const Nanos ends = start + timing_.duration(i);
-      if (ends > end) n = i, end = ends;
-    }
-    path_.span_ns = end - begin;
+    const Times::Span span = timing_.span();
+    NodeId n = span.last;
+    path_.span_ns = span.end - span.begin;
     work(n, timing_.duration(n));
     for (;;) {
       path_.nodes.push_back(n);
@@ -90,7 +83,7 @@ class Walk {
       }
       n = from;
     }
-    path_.anchor_ns = timing_.start(n) - begin;
+    path_.anchor_ns = timing_.start(n) - span.begin;
     unexplained(path_.anchor_ns, track(n));
     std::reverse(path_.nodes.begin(), path_.nodes.end());
     path_.by_kind = kind_.take([](std::size_t key) {
@@ -224,9 +217,17 @@ std::vector<RuleCount> edges_by_rule(const Timing& timing) {
     }
   }
   const Times times(timing);
+  // Four counters of each, in turns: one would wait for its own last value.
+  std::array<std::array<std::uint64_t, 4>, 256> binding{};
   for (NodeId n = 0; n < g.size(); ++n) {
     const std::size_t e = decisive_edge(g, times, n, kNoEdge);
-    if (e != kNoEdge) ++counts[static_cast<std::size_t>(edge_rule(g.flags[e]))].binding;
+    if (e != kNoEdge) ++binding[g.flags[e]][n % 4];
+  }
+  for (std::size_t flags = 0; flags < binding.size(); ++flags) {
+    const auto& b = binding[flags];
+    if ((b[0] | b[1] | b[2] | b[3]) == 0) continue;
+    counts[static_cast<std::size_t>(edge_rule(static_cast<std::uint8_t>(flags)))].binding +=
+        b[0] + b[1] + b[2] + b[3];
   }
   std::erase_if(counts,
                 [](const RuleCount& c) { return c.recorded + c.inferred + c.assumed == 0; });

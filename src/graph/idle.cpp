@@ -1,7 +1,6 @@
 // What each GPU waited for when it ran nothing.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "binding.hpp"
 
@@ -25,12 +24,8 @@ class Idle {
 
   std::vector<IdleCause> run() {
     std::vector<std::vector<NodeId>> work(g_.gpus.size());
-    Nanos begin = std::numeric_limits<Nanos>::max();
-    Nanos end = std::numeric_limits<Nanos>::min();
+    const auto [begin, end, last] = timing_.span();
     for (NodeId n = 0; n < g_.size(); ++n) {
-      const Nanos start = timing_.start(n);
-      begin = std::min(begin, start);
-      end = std::max(end, start + timing_.duration(n));
       if (on_gpu(g_.kind[n])) work[g_.gpu(n)].push_back(n);
     }
     std::vector<IdleCause> causes;

@@ -43,6 +43,7 @@ struct Graph::Impl {
   std::vector<BuildNote> notes;
   Counts counts;
   Nanos span_begin = 0, span_end = 0;
+  NodeId last_to_end = 0;  ///< the first of those that end at span_end
 
   [[nodiscard]] std::size_t size() const { return event.size(); }
   [[nodiscard]] std::uint32_t table_of(std::uint32_t global) const {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "draft.hpp"
+#include "ergon/base/radix_sort.hpp"
 
 namespace ergon::graph {
 namespace {
@@ -49,7 +50,8 @@ class CoincidenceFinder {
       if (s.table != table_) continue;
       for (Op k = s.first; k < s.last; ++k) by_end_.emplace_back(d_.op_end(k), k);
     }
-    std::sort(by_end_.begin(), by_end_.end());
+    // Operations ascend: of equal ends they stay so.
+    radix_sort(by_end_, [](const auto& entry) { return entry.first; });
     for (std::size_t p = 0; p < d_.processes.size(); ++p) {
       if (d_.processes[p].table == table_) waits_[p] = wait_calls(d_, d_.processes[p]);
     }

@@ -236,14 +236,31 @@ Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
 }
 
 void Builder::append(const Half& row, Nanos duration) {
-  table_.start_ns.push_back(row.time);
-  table_.duration_ns.push_back(duration);
-  table_.name.push_back(row.name);
-  table_.kind.push_back(row.kind);
-  table_.track.push_back(row.track);
-  table_.correlation.push_back(row.correlation);
-  table_.external_id.push_back(row.external_id);
-  table_.detail.push_back(row.detail);
+  if (rows_.count == kRows) flush_rows();
+  const std::size_t i = rows_.count++;
+  rows_.start[i] = row.time;
+  rows_.duration[i] = duration;
+  rows_.name[i] = row.name;
+  rows_.kind[i] = row.kind;
+  rows_.track[i] = row.track;
+  rows_.correlation[i] = row.correlation;
+  rows_.external_id[i] = row.external_id;
+  rows_.detail[i] = row.detail;
+}
+
+void Builder::flush_rows() {
+  const auto move = [this](auto& column, const auto& values) {
+    column.append(rows_.count, [next = values.begin()]() mutable { return *next++; });
+  };
+  move(table_.start_ns, rows_.start);
+  move(table_.duration_ns, rows_.duration);
+  move(table_.name, rows_.name);
+  move(table_.kind, rows_.kind);
+  move(table_.track, rows_.track);
+  move(table_.correlation, rows_.correlation);
+  move(table_.external_id, rows_.external_id);
+  move(table_.detail, rows_.detail);
+  rows_.count = 0;
 }
 
 void Builder::add_complete(const RawEvent& event, const Place& offset) {
@@ -258,7 +275,7 @@ void Builder::add_complete(const RawEvent& event, const Place& offset) {
     duration = 0;
   }
   ++complete_;
-  const auto id = static_cast<EventId>(table_.size());
+  const auto id = static_cast<EventId>(table_.size() + rows_.count);
   append(row_of(event, offset), duration);
   if (event.usable(Field::kSequence)) table_.sequence.push_back(id, event[Field::kSequence]);
   if (event.usable(Field::kForwardThread) && event[Field::kForwardThread] > 0) {
@@ -374,6 +391,7 @@ void Builder::complete_tracks() {
 
 void Builder::finish() {
   match_halves();
+  flush_rows();
   complete_tracks();
   const auto report = [this](std::string_view phases, std::string_view reason, bool damage) {
     for (const char phase : phases) {

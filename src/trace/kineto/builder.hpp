@@ -60,6 +60,16 @@ class Builder {
     std::uint16_t first = 0;  // index of the first argument, and the family
     std::string raw;
   };
+  // Complete rows on their way to the table, column by column.
+  static constexpr std::size_t kRows = 256;
+  struct Rows {
+    std::size_t count = 0;
+    std::array<Nanos, kRows> start, duration;
+    std::array<std::int64_t, kRows> correlation, external_id;
+    std::array<StringId, kRows> name, detail;
+    std::array<std::uint32_t, kRows> track;
+    std::array<EventKind, kRows> kind;
+  };
   struct Count {
     std::uint64_t count = 0;
     std::uint64_t first_offset = 0;
@@ -69,6 +79,7 @@ class Builder {
   void add_half(const RawEvent& event, const Place& offset);
   void add_metadata(const RawEvent& event, const Place& offset);
   void append(const Half& row, Nanos duration);
+  void flush_rows();
   void match_halves();
   void complete_tracks();
   bool start_usable(const RawEvent& event, const Place& offset);
@@ -92,6 +103,7 @@ class Builder {
   std::vector<bool> calls_api_;  // by track
   std::vector<StringId> names_;  // by RawEvent::name_hash
   std::vector<CachedDetail> details_;
+  Rows rows_;
   std::vector<Half> halves_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
   std::map<std::int64_t, std::string> process_names_;

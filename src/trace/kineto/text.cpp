@@ -260,14 +260,10 @@ class Compactor {
     return true;
   }
   bool string() {
-    const char* q = p_ + 1;
-    bool plain = true;
-    while (q < end_ && *q != '"') {
-      plain = plain && *q >= 0x20 && *q != '\\';  // bytes above 0x7f count as negative
-      q += *q == '\\' ? 2 : 1;
-    }
-    if (q >= end_) return false;
-    if (plain) {
+    const StringEnd close = find_string_end(p_ + 1, end_);
+    if (close.quote == nullptr) return false;
+    const char* const q = close.quote;
+    if (close.plain) {
       out_.append(p_, q + 1);
       p_ = q + 1;
       return true;
