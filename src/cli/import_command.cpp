@@ -73,6 +73,72 @@ std::pair<const char*, double> shown_unit(const meter::LogColumn& c) {
   return {"", 1.0};
 }
 
+// Line by line, the first of each kind.
+Table defects_table(const meter::PowerLog& log, bool several) {
+  constexpr std::uint64_t kMostShown = 10;  // of a kind
+  Table table{.title = "Defects",
+              .columns = {{.title = "line"},
+                          {.title = "kind", .numeric = false},
+                          {.title = "what", .numeric = false}},
+              .rows = {}};
+  if (several) table.columns.push_back({.title = "log", .numeric = false});
+  std::map<std::string, std::uint64_t> shown;
+  for (const meter::Defect& d : log.defects) {
+    if (++shown[d.kind] > kMostShown) continue;
+    table.rows.push_back({d.line > 0 ? Value(d.line) : Value(), d.kind, d.detail});
+    if (several) table.rows.back().emplace_back(d.file);
+  }
+  for (const auto& [kind, count] : log.defect_counts) {
+    if (count <= kMostShown) continue;
+    table.note += (table.note.empty() ? "not shown: " : ", ") + std::to_string(count - kMostShown) +
+                  " more of " + kind;
+  }
+  if (!table.note.empty()) table.note += " (-f json has them)";
+  return table;
+}
+
+// What makes figures doubtful, each in its own words.
+void warn_of_defects(Context& context, const meter::PowerLog& log) {
+  constexpr std::size_t kMostWords = 3;  // of a kind
+  for (const auto& [kind, count] : log.defect_counts) {
+    if (kind != "unit_mismatch" && kind != "unit_assumed" && kind != "impossible_value" &&
+        kind != "implausible" && kind != "counter_reset" && kind != "never_renewed" &&
+        kind != "gpu_lost" && kind != "other_board" && kind != "clock_set") {
+      continue;
+    }
+    const bool left_out = kind == "impossible_value" || kind == "implausible";
+    std::vector<std::pair<const meter::Defect*, std::uint64_t>> told;
+    std::uint64_t rest = count;
+    for (const meter::Defect& d : log.defects) {
+      if (d.kind != kind) continue;
+      const auto same = std::ranges::find_if(told, [&](const auto& t) {
+        return t.first->detail == d.detail && t.first->file == d.file;
+      });
+      if (same == told.end() && told.size() == kMostWords) continue;
+      --rest;
+      if (same != told.end()) {
+        ++same->second;
+      } else {
+        told.emplace_back(&d, 1);
+      }
+    }
+    for (const auto& [first, times] : told) {
+      std::string at = first->file;
+      if (first->line > 0) {
+        at += at.empty() ? "" : ", ";
+        at += (times > 1 ? "from line " : "line ") + std::to_string(first->line);
+      }
+      context.warn(kind,
+                   (at.empty() ? "" : at + ": ") + first->detail +
+                       (left_out ? ", which cannot be: taken as missing" : ""),
+                   times);
+    }
+    if (rest > 0)
+      context.warn(kind,
+                   std::to_string(rest) + " more such lines (" + kind + "): -f json has them");
+  }
+}
+
 Answer answer_of(const meter::PowerLog& log, bool several) {
   Answer answer{.command = "import", .headline = {}};
   const auto duration = log.duration();
@@ -133,19 +199,7 @@ Answer answer_of(const meter::PowerLog& log, bool several) {
     columns.rows.push_back(std::move(row));
   }
   answer.tables.push_back(std::move(columns));
-  if (!log.defect_counts.empty()) {
-    Table defects{.title = "Defects",
-                  .columns = {{.title = "kind", .numeric = false},
-                              {.title = "count"},
-                              {.title = "first line"},
-                              {.title = "what", .numeric = false}},
-                  .rows = {}};
-    for (const auto& [kind, count] : log.defect_counts) {
-      const auto first = std::ranges::find(log.defects, kind, &meter::Defect::kind);
-      defects.rows.push_back({kind, count, first->line, first->detail});
-    }
-    answer.tables.push_back(std::move(defects));
-  }
+  if (!log.defects.empty()) answer.tables.push_back(defects_table(log, several));
 
   Value gpu_ids = Value::array();
   for (const auto& id : log.gpus) gpu_ids.push(id);
@@ -217,14 +271,7 @@ Result<int> import_run(Context& context) {
     context.warn("no_time_base",
                  "the log has no times: the table has no time_s, duration is unknown");
   }
-  for (const auto& [kind, count] : log.defect_counts) {
-    if (kind == "unit_mismatch" || kind == "unit_assumed" || kind == "impossible_value" ||
-        kind == "implausible" || kind == "counter_reset" || kind == "never_renewed" ||
-        kind == "gpu_lost" || kind == "other_board" || kind == "clock_set") {
-      const auto first = std::ranges::find(log.defects, kind, &meter::Defect::kind);
-      context.warn(kind, first->detail, count);
-    }
-  }
+  warn_of_defects(context, log);
   context.origin_share("measured", 1);
   Answer answer = answer_of(log, paths.size() > 1);
   if (context.enabled("sensor")) ERGON_TRY_STATUS(add_sensors(context, log, answer));

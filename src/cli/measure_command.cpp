@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cpu_meter.hpp"
 #include "gpu_input.hpp"
 #include "measure_parts.hpp"
 #include "measure_store.hpp"
@@ -17,7 +18,6 @@ namespace {
 
 constexpr Nanos kSettle = 500'000'000;       ///< after the last run, before its idle power is read
 constexpr Nanos kCopyEvery = 1'000'000'000;  ///< of readings, to the run file
-constexpr Nanos kCpuWraps = 20'000'000'000;  ///< RAPL wraps after a minute at the least
 
 Nanos clock_ns(clockid_t clock) {
   timespec t{};
@@ -33,62 +33,6 @@ std::string utc_text(Nanos utc_ns) {
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
-
-// CPU energy of one window, read often enough for counters that wrap.
-class CpuMeter {
- public:
-  CpuMeter() {
-    auto opened = run::CpuEnergy::open();
-    if (!opened) {
-      why = opened.error().message;
-      return;
-    }
-    cpu_ = *std::move(opened);
-  }
-  std::string why;
-
-  void start() {
-    sum_ = 0;
-    last_ = read();
-    next_ns_ = clock_ns(CLOCK_MONOTONIC) + kCpuWraps;
-  }
-  void look() {
-    if (!cpu_ || clock_ns(CLOCK_MONOTONIC) < next_ns_) return;
-    next_ns_ += kCpuWraps;
-    add();
-  }
-  std::optional<double> stop() {
-    add();
-    return cpu_ && last_ ? sum_ : std::nullopt;
-  }
-
- private:
-  std::optional<std::vector<double>> read() {
-    if (!cpu_) return std::nullopt;
-    auto now = cpu_->read_j();
-    if (!now) {
-      why = now.error().message;
-      return std::nullopt;
-    }
-    return *std::move(now);
-  }
-  void add() {
-    auto now = read();
-    const auto joules =
-        now && last_ ? cpu_->total_between_j(*last_, *now) : std::optional<double>();
-    if (sum_ && joules) {
-      sum_ = *sum_ + *joules;
-    } else {
-      sum_.reset();
-    }
-    last_ = std::move(now);
-  }
-
-  std::optional<run::CpuEnergy> cpu_;
-  std::optional<std::vector<double>> last_;
-  std::optional<double> sum_;
-  Nanos next_ns_ = 0;
-};
 
 // What makes one measurement; its parts in the order in which they may be made.
 class Measurer {
@@ -182,7 +126,7 @@ class Measurer {
       std::string list;
       for (const auto& process : *processes) {
         list += (list.empty() ? "" : ", ") + std::to_string(process.pid);
-        named_.push_back({gpu->identity().id, process.pid});
+        named_.push_back({.gpu = gpu->identity().id, .pid = process.pid});
       }
       context_.warn("shared_gpu", "other programs use GPU " + gpu->identity().id + " (process " +
                                       list + "): their energy is in the figures");
@@ -191,11 +135,14 @@ class Measurer {
   // Those that came later.
   void name_strangers(const std::vector<run::Stranger>& strangers) {
     for (const auto& stranger : strangers) {
-      if (std::ranges::find(named_, stranger) != named_.end()) continue;
+      const auto same = [&](const run::Stranger& named) {
+        return named.gpu == stranger.gpu && named.pid == stranger.pid;
+      };
+      if (std::ranges::any_of(named_, same)) continue;
       named_.push_back(stranger);
-      context_.warn("shared_gpu", "another program was on GPU " + stranger.gpu +
-                                      " during the run (process " + std::to_string(stranger.pid) +
-                                      "): its energy is in the figures");
+      context_.warn(stranger.certain ? "shared_gpu" : "unknown_process",
+                    run::to_string(stranger) + (stranger.certain ? ": its" : ": if not, its") +
+                        " energy is in the figures");
     }
   }
 
@@ -335,79 +282,9 @@ class Measurer {
     if (store_) m.cost.cpu_time += store_->cpu_time();
     if (!m.runs.empty())
       m.created_utc = utc_text(m.start_utc_ns + m.runs.front().record.window.start_ns);
-    m.cpu_why_unknown = cpu_.why;
-    if (readings.refused > 0) {
-      context_.warn("impossible_readings", "the driver gave values that cannot be true",
-                    readings.refused);
-    }
-    std::set<std::string> owners;
-    const auto gpus = opened_.gpus();
-    for (std::size_t g = 0; g < gpus.size(); ++g) {
-      MeasuredGpu one;
-      one.identity = gpus[g]->identity();
-      if (const auto source = gpus[g]->power_source()) one.source = *source;
-      if (const auto scope = gpus[g]->energy_scope()) one.counter_scope = *scope;
-      one.series = std::move(readings.series[g]);
-      one.failure = readings.failures[g];
-      one.gain95 = run::stated_gain95(one.identity);
-      one.sensor = run::sensor_of(one.series, one.identity, one.source);
-      one.idle_power_w = run::idle_power(one.series, one.sensor, m.idle, one.gain95);
-      one.repeats_sensor = !owners.insert(one.identity.sensor_owner()).second;
-      m.simulated = m.simulated || one.identity.simulated;
-      if (one.failure) {
-        context_.warn("gpu_lost", "GPU " + one.identity.id +
-                                      " could not be read to the end: " + one.failure->message);
-      }
-      if (!one.identity.mig_parent_uuid.empty()) {
-        context_.warn("mig", "GPU " + one.identity.id +
-                                 " is a MIG instance: power and energy are those of the whole GPU");
-      }
-      if (one.counter_scope == gpu::Scope::kModule) {
-        context_.warn("module_scope", "GPU " + one.identity.id +
-                                          ": the energy counter covers the whole module, with CPU "
-                                          "and memory");
-      }
-      m.gpus.push_back(std::move(one));
-    }
-    for (MeasuredRun& run : m.runs) analyse(run);
-  }
-
-  void analyse(MeasuredRun& run) {
-    std::vector<std::optional<Estimate>> energies;
-    std::vector<std::optional<Estimate>> above;
-    std::vector<run::GpuView> views;
-    for (const MeasuredGpu& gpu : measurement_.gpus) {
-      auto result =
-          run::result_of(gpu.series, gpu.sensor, run.record.window, gpu.idle_power_w, gpu.gain95);
-      if (!result.energy.energy_j && gpu.failure)
-        result.energy.why_unknown = "cannot be known: " + gpu.failure->message;
-      if (!gpu.repeats_sensor) {
-        energies.push_back(result.energy.energy_j);
-        above.push_back(result.above_idle_j);
-        views.push_back({&gpu.series, &gpu.sensor, gpu.gain95});
-      }
-      if (result.energy.contradict) {
-        context_.warn("estimators_contradict",
-                      "energy counter and power samples of GPU " + gpu.identity.id +
-                          " contradict each other: the interval holds both");
-      }
-      warn_unseen(gpu, result.energy);
-      run.gpus.push_back(std::move(result));
-    }
-    run.total_j = run::sum_of(energies);
-    run.above_idle_j = run::sum_of(above);
-    run.regions = run::region_results(run.record.marks, run.record.window, views);
-    for (const auto& region : run.regions) {
-      if (region.cut) {
-        context_.warn("region_cut", "the program ended inside of region '" + region.name + "'");
-      }
-    }
-  }
-
-  // Once a GPU, whatever the number of runs.
-  void warn_unseen(const MeasuredGpu& gpu, const meter::EnergyReading& energy) {
-    if (!energy.unseen_share || !unseen_.insert(gpu.identity.id).second) return;
-    context_.warn("unseen_power", unseen_text(gpu.identity.id, *energy.unseen_share));
+    m.cpu_why_unknown = cpu_.why_unknown();
+    measured_gpus(context_, opened_.gpus(), readings, m);
+    analyse_runs(context_, m);
   }
 
   Status tell() {
@@ -447,7 +324,6 @@ class Measurer {
   std::unique_ptr<run::Observation> observation_;
   std::unique_ptr<SampleStore> store_;  // its thread asks the observation
   Measurement measurement_;
-  std::set<std::string> unseen_;      ///< GPUs whose sensor was warned of
   std::vector<run::Stranger> named_;  ///< other programs that were warned of
 };
 

@@ -1,5 +1,6 @@
 // What `ergon measure` found out, and the forms it is told in.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ std::optional<Estimate> mean_time(const Measurement& measurement);
 std::optional<Estimate> mean_energy(const Measurement& measurement);
 std::optional<Estimate> mean_above_idle(const Measurement& measurement);
 
+/// Fills Measurement::gpus from what was read, and warns of what makes it doubtful.
+void measured_gpus(Context& context, std::span<gpu::Gpu* const> gpus,
+                   run::Observation::Readings& readings, Measurement& measurement);
+/// Energy of each run and of its regions.
+void analyse_runs(Context& context, Measurement& measurement);
+
 /// The tables for people.
 Table runs_table(const Measurement& measurement);
 Table estimators_table(const Measurement& measurement);
@@ -62,6 +69,8 @@ Table regions_table(const std::vector<run::RegionResult>& regions);
 /// Why regions are unknown; no rows where all are known.
 Table unknown_regions_table(const std::vector<run::RegionResult>& regions);
 
+std::string measured_headline(const Measurement& measurement);
+std::vector<std::string> measured_sentences(const Measurement& measurement);
 Answer measure_answer(const Measurement& measurement);
 /// OpenMetrics text: base units, a sample a GPU and run, labelled by UUID.
 std::string measure_openmetrics(const Measurement& measurement, const std::string& version);
@@ -70,6 +79,8 @@ std::string measure_csv(const Measurement& measurement);
 inline double half_width_of(const Estimate& e) { return (e.high - e.low) / 2; }
 /// What power samples alone leave unseen on a GPU, and what to do.
 std::string unseen_text(const std::string& gpu, double unseen_share);
+/// The same of a part: "75 % of the time lies between the sensor's windows: ...".
+std::string unseen_part_text(double unseen_share);
 /// "1234 J", "0.5 J" and the half-width "+- 3 J" of an estimate; "unknown".
 std::string estimate_text(const std::optional<Estimate>& estimate);
 

@@ -104,6 +104,29 @@ Result<std::vector<Process>> NvmlGpu::processes() {
   return found;
 }
 
+Result<std::vector<Process>> NvmlGpu::recent_processes(std::int64_t utc_us) {
+  const std::string what = "who kept the GPU busy";
+  auto* function = nvml_->nvmlDeviceGetProcessUtilization;
+  if (function == nullptr) return fail(error(abi::Return::kFunctionNotFound, what));
+  abi::Return last = kSuccess;
+  const auto samples = list<abi::ProcessUtilizationSample>(
+      what, [&](std::uint32_t* count, abi::ProcessUtilizationSample* items) {
+        last = function(handles_.parts, items, count, static_cast<std::uint64_t>(utc_us));
+        return last;
+      });
+  std::vector<Process> found;
+  if (!samples && last == abi::Return::kNotFound) return found;
+  if (!samples) return fail(samples.error());
+  for (const auto& sample : *samples) {
+    const bool worked = (sample.sm | sample.memory | sample.encoder | sample.decoder) != 0;
+    const bool after = sample.timestamp_us > static_cast<std::uint64_t>(utc_us);
+    if (!worked || !after || sample.pid == 0) continue;
+    if (std::ranges::find(found, sample.pid, &Process::pid) == found.end())
+      found.push_back({.pid = sample.pid, .memory_bytes = {}});
+  }
+  return found;
+}
+
 Status NvmlGpu::whole_board_only(const std::string& what) const {
   if (handles_.parts == handles_.sensors) return {};
   return fail(Errc::kUnsupported,

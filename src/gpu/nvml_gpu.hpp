@@ -33,6 +33,7 @@ class NvmlGpu final : public Gpu {
   Result<PowerLimits> power_limits() override;
   Result<Mig> mig() override;
   Result<std::vector<Process>> processes() override;
+  Result<std::vector<Process>> recent_processes(std::int64_t utc_us) override;
   Result<std::vector<Hertz>> supported_clocks(Domain domain,
                                               std::optional<Hertz> at_memory) override;
   Result<Hertz> maximum_clock(Domain domain) override;

@@ -70,7 +70,8 @@ class Nvml {
   X(nvmlDeviceGetMaxMigDeviceCount)               \
   X(nvmlDeviceGetMigDeviceHandleByIndex)          \
   X(nvmlDeviceGetComputeRunningProcesses_v2)      \
-  X(nvmlDeviceGetComputeRunningProcesses_v3)
+  X(nvmlDeviceGetComputeRunningProcesses_v3)      \
+  X(nvmlDeviceGetProcessUtilization)
 
 #define ERGON_NVML_MEMBER(name) abi::fn::name* name = nullptr;
   ERGON_NVML_FUNCTIONS(ERGON_NVML_MEMBER)

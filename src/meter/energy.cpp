@@ -114,14 +114,15 @@ EnergyReading measure_energy(const Series& series, const SensorModel& sensor, Wi
     out.chosen = "both";
     out.coverage = std::min(out.counter.coverage, out.trapezoid.coverage);
   }
-  if (!a && out.trapezoid.seen_share) {
+  if (!counter_first && !out.contradict && out.trapezoid.seen_share) {
     out.unseen_share = 1 - *out.trapezoid.seen_share;
     if (const auto& in_step = out.trapezoid.in_step_j; in_step && options.holds_unseen) {
-      out.energy_j->low = std::min(b->low, in_step->low);
-      out.energy_j->high = std::max(b->high, in_step->high);
+      // What the counter rules out was not.
+      out.energy_j->low = std::min(b->low, a ? std::max(a->low, in_step->low) : in_step->low);
+      out.energy_j->high = std::max(b->high, a ? std::min(a->high, in_step->high) : in_step->high);
+      const double half = std::max(b->value - out.energy_j->low, out.energy_j->high - b->value);
       out.trapezoid.energy_j = out.energy_j;
-      out.trapezoid.doubts.push_back({"unseen between the sensor's windows",
-                                      std::max(b->value - in_step->low, in_step->high - b->value)});
+      out.trapezoid.doubts.push_back({"unseen between the sensor's windows", half});
     }
   }
   out.supply_energy_j = Estimate{out.energy_j->value, out.energy_j->low / (1 + kBoardGain95),
@@ -133,10 +134,11 @@ std::optional<Estimate> above_idle(const std::optional<Estimate>& energy_j, Seco
                                    const std::optional<Estimate>& idle_power_w) {
   if (!energy_j || !idle_power_w) return std::nullopt;
   const double idle_j = idle_power_w->value * length.si();
-  const double idle_half = (idle_power_w->high - idle_power_w->low) / 2 * length.si();
   const double value = energy_j->value - idle_j;
-  return Estimate{value, value - std::hypot(energy_j->value - energy_j->low, idle_half),
-                  value + std::hypot(energy_j->high - energy_j->value, idle_half),
+  const double more_idle = (idle_power_w->high - idle_power_w->value) * length.si();
+  const double less_idle = (idle_power_w->value - idle_power_w->low) * length.si();
+  return Estimate{value, value - std::hypot(energy_j->value - energy_j->low, more_idle),
+                  value + std::hypot(energy_j->high - energy_j->value, less_idle),
                   energy_j->origin};
 }
 

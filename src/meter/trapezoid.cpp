@@ -217,6 +217,9 @@ Estimate if_in_step(const Series& series, const std::vector<double>& column, dou
   }
   for (const double w : series.power_limit_w)
     limit_w = std::isfinite(w) ? std::max(limit_w, w) : limit_w;
+  // What was read is the least only where the board was seen without work.
+  if (std::ranges::none_of(series.utilization, [](double share) { return share == 0; }))
+    least_w = 0;
   return {value, seen * value + (1 - seen) * least_w * length_s,
           seen * value + (1 - seen) * limit_w * length_s, Origin::kMeasured};
 }

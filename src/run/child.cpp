@@ -19,6 +19,7 @@
 
 #include "ergon/gpu/machine.hpp"
 #include "ergon/gpu/process.hpp"
+#include "strangers.hpp"
 
 namespace ergon::run {
 namespace {
@@ -150,11 +151,19 @@ std::optional<Ending> Child::poll() {
   int status = 0;
   rusage usage{};
   pid_t got = 0;
+  // While it is a zombie the kernel still tells of its children.
+  siginfo_t info{};
+  std::optional<bool> had_children;
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    if (info.si_pid == 0) return std::nullopt;
+    if (const auto lineage = lineage_of(pid_)) had_children = lineage->had_children;
+  }
   do {
     got = ::wait4(pid_, &status, WNOHANG, &usage);
   } while (got < 0 && errno == EINTR);
   if (got == 0) return std::nullopt;
   Ending ending;
+  ending.had_children = had_children;
   ending.at_ns = gpu::monotonic_now();
   if (got == pid_) {
     ending.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -82,6 +82,15 @@ TEST(Child, IsEndedOnRequestWithItsGroup) {
   EXPECT_LT(gpu::monotonic_now() - start, 2'000'000'000);
 }
 
+TEST(Child, TellsWhetherItHadChildren) {
+  const auto ending_of = [](const char* script) {
+    auto child = Child::start(program_of({"sh", "-c", script}), no_mask());
+    return wait_for(*child, nullptr, 1'000'000, [] { return true; });
+  };
+  EXPECT_EQ(ending_of("exit 0").had_children, std::optional(false));
+  EXPECT_EQ(ending_of("/bin/true; exit 0").had_children, std::optional(true));
+}
+
 TEST(Watched, EndsWithTheProcess) {
   auto child = Child::start(program_of({"sleep", "0.05"}), no_mask());
   ASSERT_TRUE(child.has_value());

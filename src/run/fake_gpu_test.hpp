@@ -62,8 +62,10 @@ class FakeGpu : public gpu::Gpu {
     if (fields.clocks) out.core_hz = 1.41e9;
     if (fields.temperature) out.temperature_c = 50;
     if (fields.throttle) out.throttle_bits = throttle_bits;
+    if (fields.utilization) out.utilization = utilization;
     return out;
   }
+  std::optional<double> utilization;
   std::uint64_t throttle_bits = 0;
 
   Result<gpu::EnergyReading> energy() override { return no(); }

@@ -1,6 +1,7 @@
 // Runs and waits with the readings beside them.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "ergon/gpu/machine.hpp"
@@ -53,16 +54,19 @@ struct Observation::Impl {
     sampler->wait_for_lag(options.keep_going);
   }
   std::optional<Strangers> strangers;
+  std::set<std::int64_t> ours;  ///< processes of earlier runs
   Nanos next_look_ns = 0;
   void watch_for_strangers(std::int64_t root, bool group) {
     strangers.emplace(sensors, root, group);
+    strangers->know(ours);
     strangers->look();
     next_look_ns = gpu::monotonic_now() + kStrangersEvery;
   }
-  std::vector<Stranger> strangers_found() {
+  std::vector<Stranger> strangers_found(std::optional<bool> had_children) {
     if (!strangers) return {};
-    strangers->look();
+    strangers->last_look(had_children);
     auto found = strangers->found();
+    ours = strangers->ours();
     strangers.reset();
     return found;
   }
@@ -104,7 +108,7 @@ Result<RunRecord> Observation::run(const Program& program, Signals* signals) {
   const Ending ending = wait_for(child, signals, kMarksEvery, [this] { return impl_->look(); });
   record.ending = ending;
   record.window.end_ns = ending.at_ns;
-  record.strangers = impl_->strangers_found();
+  record.strangers = impl_->strangers_found(ending.had_children);
   if (impl_->options.regions != nullptr) record.marks = impl_->options.regions->take(ending.at_ns);
   impl_->align_end();
   return record;
@@ -128,7 +132,7 @@ RunRecord Observation::watch(const Watched* watched, Nanos length_ns, Signals* s
     next = step;
   }
   record.window.end_ns = gpu::monotonic_now();
-  record.strangers = impl_->strangers_found();
+  record.strangers = impl_->strangers_found(std::nullopt);
   if (impl_->options.regions != nullptr)
     record.marks = impl_->options.regions->take(record.window.end_ns);
   impl_->align_end();
@@ -147,17 +151,16 @@ Observation::Readings Observation::close() {
   Readings out;
   const auto series = impl_->sampler->stop();
   const auto failures = impl_->sampler->failures();
-  out.refused = impl_->sampler->refused();
+  const auto refused = impl_->sampler->refused();
   out.cost = impl_->sampler->cost();
   for (std::size_t i = 0; i < impl_->gpus.size(); ++i) {
     out.series.push_back(series[impl_->sensor_of[i]]);
     out.series.back().gpu = impl_->gpus[i]->identity().id;
-    // The count is of all GPUs: it is this one's where it gives power and nothing was read of it.
+    out.refused.push_back(refused[impl_->sensor_of[i]]);
     const meter::Series& read = out.series.back();
     const bool nothing =
         !read.has(read.energy_j) && !read.has(read.power_w) && !read.has(read.average_power_w);
-    if (out.refused > 0 && nothing && impl_->gpus[i]->power_source())
-      out.series.back().refused = out.refused;
+    if (nothing) out.series.back().refused = out.refused.back();
     out.failures.push_back(failures[impl_->sensor_of[i]]);
   }
   return out;

@@ -50,6 +50,7 @@ struct Answer {
   std::string why;
   std::optional<Seconds> needed;
   const char* method = "";
+  std::optional<double> unseen_share = std::nullopt;
 };
 
 constexpr double kMostDoubt = 0.2;  ///< relative half-width of many windows that is still an answer
@@ -105,6 +106,9 @@ Answer by_windows(const Merged& merged, meter::Window run, const GpuView& view) 
   out.method = "windows";
   double value = 0;
   double squares = 0;
+  // Where power samples alone tell, a load in step with the sensor is so in every window.
+  double unseen_below = 0;
+  double unseen_above = 0;
   bool by_counter = true;
   for (const auto& window : merged.windows) {
     const auto reading = meter::measure_energy(*view.series, *view.sensor, window);
@@ -119,6 +123,12 @@ Answer by_windows(const Merged& merged, meter::Window run, const GpuView& view) 
     const double half = std::max(reading.energy_j->value - reading.energy_j->low,
                                  reading.energy_j->high - reading.energy_j->value);
     squares += half * half;
+    if (!reading.unseen_share) continue;
+    out.unseen_share = std::max(out.unseen_share.value_or(0), *reading.unseen_share);
+    if (const auto& in_step = reading.trapezoid.in_step_j) {
+      unseen_below += std::max(reading.energy_j->value - in_step->low, 0.0);
+      unseen_above += std::max(in_step->high - reading.energy_j->value, 0.0);
+    }
   }
   double length_s = 0;
   for (const auto& window : merged.windows) length_s += window.length().si();
@@ -150,7 +160,8 @@ Answer by_windows(const Merged& merged, meter::Window run, const GpuView& view) 
       return out;
     }
   }
-  out.energy_j = Estimate{value, value - half, value + half, Origin::kMeasured};
+  out.energy_j = Estimate{value, value - std::max(half, unseen_below + gain),
+                          value + std::max(half, unseen_above + gain), Origin::kMeasured};
   return out;
 }
 
@@ -203,11 +214,14 @@ std::vector<RegionResult> region_results(const Marks& marks, meter::Window run,
         result.window_needed = answer.needed;
       if (answer.energy_j && (result.method.empty() || std::string_view(answer.method) == "fitted"))
         result.method = answer.method;
+      if (answer.energy_j && answer.unseen_share)
+        result.unseen_share = std::max(result.unseen_share.value_or(0), *answer.unseen_share);
       parts.push_back(answer.energy_j);
     }
     result.energy_j = sum_of(parts);
     if (!result.energy_j) {
       result.method.clear();
+      result.unseen_share.reset();
       if (result.why_unknown.empty()) result.why_unknown = "no GPU was read";
     } else {
       result.why_unknown.clear();

@@ -1,6 +1,8 @@
 // Regions: measured where the sensor can tell, fitted where readings differ, else unknown.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ergon/run.hpp"
 #include "fake_gpu_test.hpp"
 
@@ -108,6 +110,36 @@ TEST(RegionResults, InStepWithTheCountersTicksTheIntervalHoldsTheTruthOrThereIsN
     }
   }
   EXPECT_GT(known, 10U);
+}
+
+// Power samples see 25 ms of each 100 ms, all of them at the same place of a load in step.
+TEST(RegionResults, WithoutACounterALoadInStepWithTheSensorIsHeld) {
+  for (const double offset : {0.011, 0.061}) {
+    for (const bool twice : {false, true}) {
+      test::FakeGpu gpu;
+      gpu.who = test::board("A100", "ampere");
+      gpu.has_counter = false;
+      gpu.offset_s = offset;
+      gpu.watts = [](double t) {
+        const bool busy = std::fmod(t, 0.1) < 0.03 || (t > 0.2 && t < 0.9);
+        return (busy ? 300.0 : 100.0) + std::sin(37 * t);
+      };
+      Poller poller(gpu);
+      for (gpu.now_s = 0; gpu.now_s < 13; gpu.now_s += 0.01) poller.poll();
+      const auto series = poller.take();
+      const auto sensor = sensor_of(series, gpu.who, std::nullopt);
+      Marks marks;
+      marks.regions.push_back({"step", {{ns(2), ns(5)}}});
+      if (twice) marks.regions.front().spans.push_back({ns(6), ns(9)});
+      const GpuView view{&series, &sensor, 0};
+      const auto result = region_results(marks, {ns(1), ns(11)}, std::span(&view, 1)).front();
+      ASSERT_TRUE(result.energy_j.has_value()) << result.why_unknown;
+      const double truth = 160 * result.covered.si();
+      EXPECT_LE(result.energy_j->low, truth) << offset;
+      EXPECT_GE(result.energy_j->high, truth) << offset;
+      EXPECT_NEAR(result.unseen_share.value_or(0), 0.75, 0.01);
+    }
+  }
 }
 
 TEST(RegionResults, ManyLongOnesAreStillKnownWell) {

@@ -143,26 +143,35 @@ GpuResult result_of(const meter::Series& series, const meter::SensorModel& senso
   return out;
 }
 
-std::optional<Estimate> idle_power(const meter::Series& series, const meter::SensorModel& sensor,
-                                   std::span<const meter::Window> idle, double gain95) {
+IdlePower idle_power(const meter::Series& series, const meter::SensorModel& sensor,
+                     std::span<const meter::Window> idle, double gain95) {
+  IdlePower out;
   std::vector<Estimate> found;
   for (const auto& window : idle) {
-    const auto reading = meter::measure_energy(series, sensor, window);
-    if (const auto power = meter::mean_power(reading, window)) found.push_back(*power);
+    // Utilization is of all of the time: where it stays 0 nothing ran unseen.
+    const auto busy = range_of(series, series.utilization, window).most;
+    const bool hidden = !busy || *busy > 0;
+    const auto reading = meter::measure_energy(series, sensor, window, {.holds_unseen = hidden});
+    const auto power = meter::mean_power(reading, window);
+    if (!power) continue;
+    if (hidden && reading.unseen_share) out.unseen_share = reading.unseen_share;
+    found.push_back(*power);
   }
-  if (found.empty()) return std::nullopt;
+  if (found.empty()) return out;
   // Before and after differ (the board is warmer): the truth during the run lies between them.
   double value = 0;
-  double half = 0;
+  double below = 0;
+  double above = 0;
   for (const Estimate& e : found) {
     value += e.value / static_cast<double>(found.size());
-    half = std::max(half, (e.high - e.low) / 2);
+    below = std::max(below, e.value - e.low);
+    above = std::max(above, e.high - e.value);
   }
   double spread = 0;
   for (const Estimate& e : found) spread = std::max(spread, std::abs(e.value - value));
-  half = std::hypot(half, spread);
-  std::optional<Estimate> out = Estimate{value, value - half, value + half, Origin::kMeasured};
-  widen(out, gain95);
+  out.power_w = Estimate{value, value - std::hypot(below, spread),
+                         value + std::hypot(above, spread), Origin::kMeasured};
+  widen(out.power_w, gain95);
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Energy of a window, of idle, of repeated runs; what is known of a sensor.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ergon/run.hpp"
 #include "fake_gpu_test.hpp"
 
@@ -26,7 +28,7 @@ TEST(Results, AWindowHoldsItsEnergy) {
   ASSERT_TRUE(sensor.energy_tick_s.has_value());
   EXPECT_NEAR(sensor.energy_tick_s->value, 0.1, 0.003);
   const std::array idle = {window(0.5, 1.9), window(6.5, 8.5)};
-  const auto rest = idle_power(series, sensor, idle, 0);
+  const auto rest = idle_power(series, sensor, idle, 0).power_w;
   ASSERT_TRUE(rest.has_value());
   EXPECT_NEAR(rest->value, 60, 0.5);
   const auto result = result_of(series, sensor, window(2, 6), rest, 0.003);
@@ -38,6 +40,30 @@ TEST(Results, AWindowHoldsItsEnergy) {
   EXPECT_EQ(result.throttled_share, 1.0);
   EXPECT_EQ(result.throttle_bits, gpu::reason::kPowerCap);
   EXPECT_NEAR(*result.clock_hz, 1.41e9, 1);
+}
+
+TEST(Results, IdlePowerWithoutACounterHoldsWhatMayHaveRunUnseen) {
+  for (const std::optional<double> utilization : {std::optional<double>(), {0.3}, {0.0}}) {
+    test::FakeGpu gpu;
+    gpu.who = test::board("A100", "ampere");
+    gpu.has_counter = false;
+    gpu.utilization = utilization;
+    const bool idle = utilization == 0.0;
+    // Something runs for 30 of each 100 ms, which no reading meets.
+    gpu.watts = [idle](double t) {
+      return t > 5 || (!idle && std::fmod(t + 0.03, 0.1) < 0.03) ? 200.0 : 60 + std::sin(37 * t);
+    };
+    const auto series = readings(gpu, 8);
+    const auto sensor = sensor_of(series, gpu.who, std::nullopt);
+    const std::array rest = {window(0.5, 4.5)};
+    const auto found = idle_power(series, sensor, rest, 0);
+    ASSERT_TRUE(found.power_w.has_value());
+    const double truth = idle ? 60 : 102;
+    EXPECT_LE(found.power_w->low, truth);
+    EXPECT_GE(found.power_w->high, truth);
+    EXPECT_EQ(found.unseen_share.has_value(), !idle);
+    EXPECT_TRUE(!idle || found.power_w->high < 66);
+  }
 }
 
 TEST(Results, OfAGpuThatWasLostOnTheWayNothingIsSaidOfTheWhole) {
@@ -94,14 +120,20 @@ TEST(Results, WhatTheReadingsDoNotTellIsPublishedOrAssumed) {
 TEST(Results, ReadingsThatWereAllRefusedAreSaidToBe) {
   test::FakeGpu garbage;
   garbage.garbage = true;
-  const std::array<gpu::Gpu*, 1> gpus = {&garbage};
+  test::FakeGpu sound;
+  sound.who.id = "1";
+  sound.who.uuid = "GPU-sound";
+  const std::array<gpu::Gpu*, 2> gpus = {&garbage, &sound};
   ObserveOptions options;
   options.align = false;
   Observation observation(gpus, options);
   observation.open();
   const auto record = observation.rest(30'000'000, nullptr);
   const auto read = observation.close();
-  ASSERT_GT(read.refused, 0U);
+  ASSERT_EQ(read.refused.size(), 2U);
+  ASSERT_GT(read.refused[0], 0U);
+  EXPECT_EQ(read.refused[1], 0U);
+  EXPECT_EQ(read.series[0].refused, read.refused[0]);
   const auto sensor = sensor_of(read.series[0], garbage.who, std::nullopt);
   const auto result = result_of(read.series[0], sensor, record.window, std::nullopt, 0);
   const std::string& why = result.energy.why_unknown;

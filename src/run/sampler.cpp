@@ -273,10 +273,10 @@ std::vector<std::optional<Error>> Sampler::failures() const {
   return all;
 }
 
-std::uint64_t Sampler::refused() const {
-  std::uint64_t sum = 0;
-  for (const auto& poller : impl_->pollers) sum += poller->refused();
-  return sum;
+std::vector<std::uint64_t> Sampler::refused() const {
+  std::vector<std::uint64_t> all;
+  for (const auto& poller : impl_->pollers) all.push_back(poller->refused());
+  return all;
 }
 
 }  // namespace ergon::run

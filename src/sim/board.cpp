@@ -401,6 +401,9 @@ void BoardView::stop(int slot, Nanoseconds now) {
 
 void BoardView::detach(int slot, Nanoseconds now) {
   stop(slot, now);
+  const Job& job = board_.jobs[slot];
+  if (job.state == JobState::kDone)
+    board_.ended[board_.ended_count++ % kEndedLength] = {job.finished, job.pid};
   board_.jobs[slot] = Job{};
 }
 

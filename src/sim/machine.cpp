@@ -21,7 +21,7 @@ namespace ergon::sim {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x4552474f4e53494dULL;
-constexpr std::uint32_t kLayout = 1;
+constexpr std::uint32_t kLayout = 2;
 constexpr Nanoseconds kBetweenLooks = 4'000'000;  // at processes, whether they live
 
 static_assert(std::is_trivially_copyable_v<Board>);

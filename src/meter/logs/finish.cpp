@@ -17,12 +17,58 @@ constexpr double kMostWatts = 10'000;
 constexpr std::size_t kMostGpus = 32;  // of one machine
 constexpr double kLeastCelsius = -100;
 constexpr double kMostCelsius = 200;
+constexpr double kMostOtherWatts = 1e6;  ///< of a machine or a rack
+constexpr double kMostHertz = 1e11;      ///< memory clocks are told in transfers, too
 
 bool sensor_name(const std::string& name) {
   for (const char* part : {"power_w", "energy_j", "clock_hz", "temperature", "utilization", "_w"}) {
     if (name.find(part) != std::string::npos) return true;
   }
   return name.starts_with("memory_used") || name.ends_with("_hz") || name.ends_with("_c");
+}
+
+enum class Doubt { kNone, kImpossible, kImplausible };
+
+Doubt doubt_of(const std::string& column, double v) {
+  if (is_missing(v)) return Doubt::kNone;
+  const auto between = [v](double least, double most) { return v >= least && v <= most; };
+  if (column.ends_with("power_w")) {
+    const double most = column == "power_w" ? kMostWatts : kMostOtherWatts;
+    return between(0, most) ? Doubt::kNone : Doubt::kImpossible;
+  }
+  if (column == "energy_j") return v >= 0 ? Doubt::kNone : Doubt::kImpossible;
+  const bool load = column == "utilization" || column == "memory_utilization";
+  const bool heat = column == "temperature_c" || column == "memory_temperature_c";
+  const bool sound = heat                      ? between(kLeastCelsius, kMostCelsius)
+                     : load                    ? between(0, 1)
+                     : column.ends_with("_hz") ? between(0, kMostHertz)
+                                               : true;
+  return sound ? Doubt::kNone : Doubt::kImplausible;
+}
+
+// "power_w is -5 W": as the log has it, megahertz for hertz.
+std::string value_words(const std::string& column, double v) {
+  const char* unit = "";
+  if (column.ends_with("_hz")) {
+    v /= 1e6;
+    unit = " MHz";
+  } else if (column.ends_with("utilization")) {
+    v *= 100;
+    unit = " %";
+  }
+  for (const auto& [end, name] : {std::pair{"_w", " W"}, {"_j", " J"}, {"_c", " \u00b0C"}}) {
+    if (column.ends_with(end)) unit = name;
+  }
+  char text[96];
+  std::snprintf(text, sizeof text, "%.40s is %.10g%s", column.c_str(), v, unit);
+  return text;
+}
+
+bool same_readings(const PowerLog& log, std::size_t a, std::size_t b) {
+  return std::ranges::all_of(log.columns, [&](const LogColumn& c) {
+    if (c.text) return c.words[a] == c.words[b];
+    return c.numbers[a] == c.numbers[b] || (is_missing(c.numbers[a]) && is_missing(c.numbers[b]));
+  });
 }
 
 }  // namespace
@@ -56,9 +102,14 @@ void Builder::check_times(PowerLog& log) {
       const Nanos d = log.time_ns[rows[k]] - log.time_ns[rows[k - 1]];
       const std::uint64_t line = log.line[rows[k]];
       if (d == 0) {
-        defect(line, "duplicate_time");
+        defect(line, "duplicate_time",
+               std::string("the time of line ") + std::to_string(log.line[rows[k - 1]]) +
+                   (same_readings(log, rows[k - 1], rows[k]) ? ", with the same readings"
+                                                             : ", with other readings"));
       } else if (d < 0) {
-        defect(line, "time_backwards", seconds_text(static_cast<double>(-d) / 1e9));
+        defect(line, "time_backwards",
+               seconds_text(static_cast<double>(-d) / 1e9) + " before line " +
+                   std::to_string(log.line[rows[k - 1]]));
       } else if (is_gap(static_cast<double>(d), typical)) {
         defect(line, "gap",
                seconds_text(static_cast<double>(d) * 1e-9) + " where " +
@@ -68,27 +119,14 @@ void Builder::check_times(PowerLog& log) {
   }
 }
 
+// What cannot be is missing.
 void Builder::check_values(PowerLog& log) {
   for (LogColumn& c : log.columns) {
-    const bool heat = c.name == "temperature_c" || c.name == "memory_temperature_c";
-    const bool load = c.name == "utilization" || c.name == "memory_utilization";
-    for (std::size_t i = 0; (heat || load) && i < c.numbers.size(); ++i) {
-      const double v = c.numbers[i];
-      if (is_missing(v)) continue;
-      if (heat ? v >= kLeastCelsius && v <= kMostCelsius : v >= 0 && v <= 1) continue;
-      char text[80];
-      std::snprintf(text, sizeof text, "%s of %.10g", c.name.c_str(), v);
-      defect(log.line[i], "implausible", text);
-      c.numbers[i] = kMissing;
-    }
-    if (c.text || !c.name.ends_with("power_w")) continue;
-    for (std::size_t i = 0; i < c.numbers.size(); ++i) {
-      const double w = c.numbers[i];
-      const bool own = c.name == "power_w";
-      if (is_missing(w) || (w >= 0 && (!own || w <= kMostWatts))) continue;
-      char text[64];
-      std::snprintf(text, sizeof text, "%s of %.6g W", c.name.c_str(), w);
-      defect(log.line[i], "impossible_value", text);
+    for (std::size_t i = 0; !c.text && i < c.numbers.size(); ++i) {
+      const Doubt doubt = doubt_of(c.name, c.numbers[i]);
+      if (doubt == Doubt::kNone) continue;
+      defect(log.line[i], doubt == Doubt::kImpossible ? "impossible_value" : "implausible",
+             value_words(c.name, c.numbers[i]));
       c.numbers[i] = kMissing;
     }
   }

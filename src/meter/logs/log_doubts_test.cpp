@@ -129,6 +129,18 @@ TEST(DoubtfulLog, ReadingsThatCannotBeAreMissing) {
   EXPECT_EQ(at(log, "temperature_c", 2), 40);
   EXPECT_TRUE(is_missing(at(log, "utilization", 0)));
   EXPECT_EQ(at(log, "utilization", 2), 1);
+  const PowerLog more = good(
+      "time_s,power.draw [W],clocks.sm [MHz],energy_j\n0,-5,1410,10\n1,1e9,-1,11\n2,60,1e9,-3\n"
+      "3,61,1410,13\n");
+  EXPECT_EQ(defects(more, "impossible_value"), 3U);
+  EXPECT_EQ(defects(more, "implausible"), 2U);
+  ASSERT_EQ(more.defects.size(), 5U);
+  EXPECT_EQ(more.defects[0].detail, "power_w is -5 W");
+  EXPECT_EQ(more.defects[1].detail, "power_w is 1000000000 W");
+  EXPECT_EQ(more.defects[2].detail, "clock_hz is -1 MHz");
+  for (const std::size_t row : {0U, 1U}) EXPECT_TRUE(is_missing(at(more, "power_w", row)));
+  for (const std::size_t row : {1U, 2U}) EXPECT_TRUE(is_missing(at(more, "clock_hz", row)));
+  EXPECT_TRUE(is_missing(at(more, "energy_j", 2)));
 }
 
 TEST(DoubtfulLog, ALostGpuIsNamedAndNotTakenForACutLine) {

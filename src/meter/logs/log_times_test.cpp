@@ -82,6 +82,7 @@ TEST(PowerLog, TimesThatRepeatGoBackOrJump) {
   ASSERT_EQ(log.defects.size(), 3U);
   EXPECT_EQ(log.defects[0].kind, "duplicate_time");
   EXPECT_EQ(log.defects[0].line, 4U);
+  EXPECT_EQ(log.defects[0].detail, "the time of line 3, with the same readings");
   EXPECT_EQ(log.defects[1].kind, "time_backwards");
   EXPECT_EQ(log.defects[2].kind, "gap");
   EXPECT_EQ(log.defects[2].line, 9U);

@@ -106,6 +106,16 @@ Return nvmlDeviceGetProcessUtilization(Device device, nvml::ProcessUtilizationSa
       sample.memory = static_cast<std::uint32_t>(std::lround(100 * shares.memory));
       list.push_back(sample);
     }
+    // Those that have ended, as long as they are remembered.
+    for (const auto& done : view.board().ended) {
+      const std::uint64_t ended = ergon::sim::epoch_us(done.at);
+      if (done.pid == 0 || ended <= last_seen_us) continue;
+      nvml::ProcessUtilizationSample sample{};
+      sample.pid = static_cast<std::uint32_t>(done.pid);
+      sample.timestamp_us = ended;
+      sample.sm = 100;
+      list.push_back(sample);
+    }
     if (list.empty()) return Return::kNotFound;
     return give_list(list, count, samples);
   });

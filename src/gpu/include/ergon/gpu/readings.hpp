@@ -172,6 +172,12 @@ class Gpu {
   virtual Result<PowerLimits> power_limits() = 0;
   virtual Result<Mig> mig() = 0;
   virtual Result<std::vector<Process>> processes() = 0;
+  /// Those that kept the GPU busy at some time after `utc_us` (microseconds since 1970), also where
+  /// they have ended; as far back as the driver remembers. Their memory is not told.
+  virtual Result<std::vector<Process>> recent_processes(std::int64_t utc_us) {
+    static_cast<void>(utc_us);
+    return fail(Errc::kUnsupported, "this driver does not remember who kept the GPU busy");
+  }
   /// Clocks that can be asked for, rising. For the core those at the highest memory clock unless
   /// `at_memory` says another.
   virtual Result<std::vector<Hertz>> supported_clocks(Domain domain,

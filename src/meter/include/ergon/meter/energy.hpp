@@ -27,8 +27,9 @@ struct EnergyEstimate {
   /// the window is not known, or covers all.
   std::optional<double> seen_share = std::nullopt;
   /// The energy if the load repeats in step with the sensor, so that the time between its windows
-  /// ran at another power: at least the least that was read, at most the power limit. nullopt where
-  /// all is seen, or where the readings prove that load and sensor are out of step.
+  /// ran at another power: at least the least that was read (0 where the board was never seen
+  /// without work), at most the power limit. nullopt where all is seen, or where the readings prove
+  /// that load and sensor are out of step.
   std::optional<Estimate> in_step_j = std::nullopt;
 };
 

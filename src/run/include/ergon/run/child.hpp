@@ -28,6 +28,8 @@ struct Ending {
   Nanos at_ns = 0;
   Seconds user_time;  ///< of the program and the children it waited for
   Seconds system_time;
+  /// Children of it have ended, or may have; nullopt: not known.
+  std::optional<bool> had_children = std::nullopt;
 };
 
 /// The exit status that a shell gives where a program cannot be started: 127 not found, 126 not

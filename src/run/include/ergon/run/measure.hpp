@@ -33,8 +33,15 @@ struct ObserveOptions {
 struct Stranger {
   std::string gpu;  ///< its id
   std::int64_t pid = 0;
+  /// False: it cannot be looked up here (another PID namespace), so that it may be our own program
+  /// by another number.
+  bool certain = true;
   friend bool operator==(const Stranger&, const Stranger&) = default;
 };
+/// "another program was on GPU 0 during the run (process 4711)".
+std::string to_string(const Stranger& stranger);
+/// Whether the process is one of this PID namespace and lives.
+bool is_visible(std::int64_t pid);
 
 /// One run (or watched span) as it went; times on CLOCK_MONOTONIC.
 struct RunRecord {
@@ -43,7 +50,9 @@ struct RunRecord {
   Marks marks;
   bool aligned = false;  ///< an observed tick of every counter stands just before the start
   /// Other programs that were on the GPUs meanwhile: their energy is in the readings. Looked for
-  /// twice a second and at the end, where our own program is known by its process.
+  /// twice a second and at the end, where our own program is known by its process. One that lived
+  /// shorter is found where the driver remembers who worked, and where none of our own program's
+  /// children has ended (it may have been one of them).
   std::vector<Stranger> strangers;
 };
 
@@ -76,7 +85,7 @@ class Observation {
   struct Readings {
     std::vector<meter::Series> series;           ///< a copy where a sensor is shared
     std::vector<std::optional<Error>> failures;  ///< why a GPU's readings stopped
-    std::uint64_t refused = 0;                   ///< readings that could not be true
+    std::vector<std::uint64_t> refused;          ///< of each GPU: readings that could not be true
     SamplingCost cost;
   };
   Readings close();
@@ -118,9 +127,15 @@ GpuResult result_of(const meter::Series& series, const meter::SensorModel& senso
                     meter::Window window, const std::optional<Estimate>& idle_power_w,
                     double gain95);
 
+struct IdlePower {
+  std::optional<Estimate> power_w;
+  /// Of the time, where power samples alone tell and something may have run between the sensor's
+  /// windows: utilization was above 0, or cannot be read. The interval holds it.
+  std::optional<double> unseen_share;
+};
 /// Mean idle power from the windows in which nobody worked; nullopt where none tells.
-std::optional<Estimate> idle_power(const meter::Series& series, const meter::SensorModel& sensor,
-                                   std::span<const meter::Window> idle, double gain95);
+IdlePower idle_power(const meter::Series& series, const meter::SensorModel& sensor,
+                     std::span<const meter::Window> idle, double gain95);
 
 /// The sum of estimates that do not depend on each other; nullopt where one is missing.
 std::optional<Estimate> sum_of(std::span<const std::optional<Estimate>> parts);
@@ -141,6 +156,8 @@ struct RegionResult {
   /// How it is known: "windows" (each passage, or passages without pause between them, measured),
   /// "fitted" (from the share of each reading that lies inside); empty: it is not.
   std::string method;
+  /// Of the time, as EnergyReading::unseen_share, the largest of its GPUs: the interval holds it.
+  std::optional<double> unseen_share = std::nullopt;
 };
 /// The energy of each region on these GPUs together; sensors that are shared count once.
 struct GpuView {

@@ -99,7 +99,8 @@ class Sampler {
   [[nodiscard]] const SamplingCost& cost() const;
   /// Of each GPU that was lost on the way.
   [[nodiscard]] std::vector<std::optional<Error>> failures() const;
-  [[nodiscard]] std::uint64_t refused() const;
+  /// Readings of each GPU that could not be true.
+  [[nodiscard]] std::vector<std::uint64_t> refused() const;
 
  private:
   struct Impl;

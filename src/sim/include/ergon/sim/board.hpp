@@ -92,6 +92,13 @@ struct Job {
   std::uint64_t records = 0;  ///< written so far; the ring keeps the last kRecordLength
 };
 
+/// A process that worked and is gone.
+struct Ended {
+  Nanoseconds at = 0;
+  std::int32_t pid = 0;  ///< 0: none
+};
+inline constexpr std::size_t kEndedLength = 16;
+
 /// Everything that changes; trivially copyable, so that it can lie in a shared file.
 struct Board {
   BoardConfig config;
@@ -122,6 +129,8 @@ struct Board {
   bool settled = false;                       ///< nothing would change at the next tick either
 
   Job jobs[kMaxJobs];
+  Ended ended[kEndedLength];
+  std::uint64_t ended_count = 0;
   std::uint64_t marks = 0, clock_marks = 0;  ///< written so far
   Nanoseconds last_mark = 0;
 };
