@@ -199,7 +199,7 @@ Table state_table(const Checkup& checkup) {
     }
     table.rows.push_back(
         {gpu.identity.id, gpu.limits ? watts_cell(gpu.limits->current) : Value(), std::move(range),
-         gpu.temperature_c ? Value(std::to_string(std::lround(*gpu.temperature_c)) + " C")
+         gpu.temperature_c ? Value(std::to_string(std::lround(*gpu.temperature_c)) + " \u00b0C")
                            : Value(),
          std::move(held), std::move(mig),
          gpu.processes ? Value(std::uint64_t{gpu.processes->size()}) : Value()});

@@ -66,7 +66,7 @@ std::pair<const char*, double> shown_unit(const meter::LogColumn& c) {
                                   {"_s", "s"},
                                   {"_v", "V"},
                                   {"_a", "A"},
-                                  {"_c", "C"},
+                                  {"_c", "\u00b0C"},
                                   {"_rpm", "rpm"}}) {
     if (c.name.ends_with(end)) return {unit, 1.0};
   }

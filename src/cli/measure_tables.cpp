@@ -34,7 +34,7 @@ Table runs_table(const Measurement& m) {
                           {.title = "above idle", .unit = "J", .significant = 6},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "clock", .unit = "MHz", .significant = 4},
-                          {.title = "heat", .unit = "C", .significant = 3}},
+                          {.title = "heat", .unit = "\u00b0C", .significant = 3}},
               .rows = {}};
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     const MeasuredRun& run = m.runs[r];

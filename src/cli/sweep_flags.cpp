@@ -53,7 +53,7 @@ std::vector<Flag> sweep_flags() {
       {.name = "temperature-band",
        .kind = Kind::kInteger,
        .value = "C",
-       .help = "largest temperature change within a run",
+       .help = "largest temperature change within a run, in degrees Celsius",
        .default_text = "4",
        .group = how,
        .minimum = 1},

@@ -139,7 +139,7 @@ Result<double> SmiGpu::temperature_c() {
   }
   ERGON_TRY_STATUS(std::move(last));
   if (!plausible_temperature(static_cast<double>(celsius)))
-    return implausible(identity_.id, "the temperature", std::to_string(celsius) + " C");
+    return implausible(identity_.id, "the temperature", std::to_string(celsius) + " \u00b0C");
   return static_cast<double>(celsius);
 }
 

@@ -2,6 +2,7 @@
 #include "amdsmi_library.hpp"
 
 #include "place.hpp"
+#include "simulated_library.hpp"
 
 namespace ergon::gpu::amdsmi {
 
@@ -36,7 +37,7 @@ Smi::Smi(Library library) : library_(std::move(library)) {
 #define ERGON_AMDSMI_FIND(name) name = library_.find<abi::fn::name>(#name);
   ERGON_AMDSMI_FUNCTIONS(ERGON_AMDSMI_FIND)
 #undef ERGON_AMDSMI_FIND
-  simulated = library_.has("ergon_sim_version");
+  simulated = is_simulated(library_);
 }
 
 Smi::~Smi() {
@@ -53,6 +54,7 @@ Result<std::shared_ptr<Smi>> Smi::open(const std::vector<std::string>& names,
   const auto code = complete ? smi->amdsmi_init(abi::kInitAmdGpus) : abi::Status::kInitError;
   if (code == abi::Status::kSuccess) return smi;
   smi->amdsmi_shut_down = nullptr;
+  if (auto settings = settings_error(smi->library_)) return fail(*std::move(settings));
   if (!complete)
     return fail(Errc::kDevice, "libamd_smi.so here is not AMD's, or too old",
                 "install ROCm 6 or 7");

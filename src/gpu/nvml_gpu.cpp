@@ -230,7 +230,7 @@ Result<double> NvmlGpu::temperature_c() {
   ERGON_TRY_STATUS(call("the temperature", nvml_->nvmlDeviceGetTemperature, handles_.sensors,
                         abi::kTemperatureGpu, &celsius));
   if (!plausible_temperature(celsius))
-    return implausible(identity_.id, "the temperature", std::to_string(celsius) + " C");
+    return implausible(identity_.id, "the temperature", std::to_string(celsius) + " \u00b0C");
   return static_cast<double>(celsius);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "place.hpp"
+#include "simulated_library.hpp"
 
 namespace ergon::gpu::nvml {
 namespace {
@@ -91,7 +92,7 @@ Nvml::Nvml(Library library) : library_(std::move(library)) {
 #define ERGON_NVML_FIND(name) name = library_.find<abi::fn::name>(#name);
   ERGON_NVML_FUNCTIONS(ERGON_NVML_FIND)
 #undef ERGON_NVML_FIND
-  simulated = library_.has("ergon_sim_version");
+  simulated = is_simulated(library_);
 }
 
 Nvml::~Nvml() {
@@ -112,6 +113,7 @@ Result<std::shared_ptr<Nvml>> Nvml::open(const std::vector<std::string>& names,
   }
   if (const auto code = nvml->nvmlInit_v2(); code != abi::Return::kSuccess) {
     nvml->nvmlShutdown = nullptr;
+    if (auto settings = settings_error(nvml->library_)) return fail(*std::move(settings));
     return fail(open_error(code, options));
   }
   std::array<char, abi::kVersionBytes> version{};

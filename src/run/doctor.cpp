@@ -184,7 +184,7 @@ class Doctor {
 
   void judge_heat(const GpuCheckup& gpu, const std::string& subject) {
     if (!gpu.temperature_c) return;
-    const std::string degrees = std::to_string(std::lround(*gpu.temperature_c)) + " C";
+    const std::string degrees = std::to_string(std::lround(*gpu.temperature_c)) + " \u00b0C";
     const bool rests = gpu.processes && gpu.processes->empty();
     if (*gpu.temperature_c >= kHot) {
       found_.findings.push_back({Finding::Severity::kWarning, subject,

@@ -151,7 +151,7 @@ TEST_F(DoctorTest, AHotBoardAndUnknownReasonsAreFindings) {
   gpu->now_ns = &now_;
   const Result<gpu::Machine> machine = machine_of(std::move(gpu));
   const std::string found = messages_of(*examine(machine, options_));
-  EXPECT_NE(found.find("72 C hot while nothing runs"), std::string::npos) << found;
+  EXPECT_NE(found.find("72 °C hot while nothing runs"), std::string::npos) << found;
   EXPECT_NE(found.find("not documented (unknown 0x4000)"), std::string::npos) << found;
   EXPECT_NE(found.find("held back now: power cap"), std::string::npos) << found;
   EXPECT_EQ(found.find("GPU 0: GPU 0"), std::string::npos) << found;

@@ -121,7 +121,7 @@ std::vector<std::string> objections(const Setting& setting, const PointEvidence&
   if (evidence.temperature_low_c && *evidence.temperature_high_c - *evidence.temperature_low_c >
                                         requirements.temperature_band_c) {
     found.push_back("the temperature moved from " + rounded(*evidence.temperature_low_c, 1) +
-                    " to " + rounded(*evidence.temperature_high_c, 1) + " C");
+                    " to " + rounded(*evidence.temperature_high_c, 1) + " \u00b0C");
   }
   if (evidence.periods < requirements.least_periods) {
     found.push_back("the run spans " + rounded(evidence.periods, 0.1) +

@@ -156,7 +156,7 @@ TEST_F(JudgeTest, failure_41_power_cap) {
 
 TEST_F(JudgeTest, TemperatureWindowEnergy) {
   evidence_.temperature_high_c = 65;
-  expect("from 60 to 65 C");
+  expect("from 60 to 65 °C");
   evidence_.temperature_high_c = 60;
   evidence_.periods = 4.5;
   expect("4.5 refresh periods");

@@ -5,7 +5,7 @@
 // cite. Sensors: Yang, Adamek, Armour, SC'24 (V100 20/10 ms, A100 100/25 ms, H100 instant 100/25 ms
 // and average 1 s); NVML documentation (power usage is a 1 s average on Ampere, except GA100, and
 // later). Energy counter: 98 to 100 ms on L4 (jmsargent), about 10 to 20 ms on older boards (pynvml
-// pull request 18). Idle power: A100 54 W (SC'25), H100 69 W at 345 MHz and 41 C
+// pull request 18). Idle power: A100 54 W (SC'25), H100 69 W at 345 MHz and 41 °C
 // (nvidia_gpu_exporter capture), V100 about 40 W. Memory path: A100 13.1 pJ/bit (SC'25, Table 3)
 // at 1.36 TB/s is 143 W. Knees of the voltage: near the optima that public sweeps show (V100 952 of
 // 1530 MHz: EuroSys'24 data set; A100 about 1005 MHz: UCL data set), not equal to what the

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from phases import phases_file
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.abspath(sys.argv[1])
 ERGON = os.path.join(BIN, "ergon")
@@ -24,20 +26,13 @@ SQUARE = {"repeat": 12, "phases": [{"name": "work", "duration_s": 0.72, "compute
 LONG = {"repeat": 1, "phases": [{"name": "work", "duration_s": 30, "compute": 0.7, "memory": 0.3}]}
 
 
-def phases(folder, work):
-    path = os.path.join(folder, "phases.json")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(work, file)
-    return path
-
-
 def ergon(*words, env=None, **more):
     return subprocess.run([ERGON, *words], env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=300,
                           check=False, **more)
 
 
 def power_of(gpu, folder):
-    done = ergon("doctor", "--gpu", gpu, "--load", f"{SIMLOAD} {phases(folder, SQUARE)}", "-f", "json")
+    done = ergon("doctor", "--gpu", gpu, "--load", f"{SIMLOAD} {phases_file(folder, SQUARE)}", "-f", "json")
     return json.loads(done.stdout)["gpus"][0]["power"]
 
 
@@ -100,7 +95,7 @@ def nothing_is_set_with_read_only(folder):
 
 
 def a_killed_measurement_leaves_its_readings(folder):
-    file, work = os.path.join(folder, "runs.db"), phases(folder, LONG)
+    file, work = os.path.join(folder, "runs.db"), phases_file(folder, LONG)
     tool = subprocess.Popen([ERGON, "measure", "--gpu", "sim:a100", "-o", file, "--", SIMLOAD, work],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     samples, end = 0, time.monotonic() + 60
@@ -125,7 +120,7 @@ def a_killed_measurement_leaves_its_readings(folder):
 
 
 def a_finished_run_file_is_complete_and_plays(folder):
-    file, work = os.path.join(folder, "runs.db"), phases(folder, SQUARE)
+    file, work = os.path.join(folder, "runs.db"), phases_file(folder, SQUARE)
     done = ergon("measure", "--gpu", "sim:a100", "-o", file, "-f", "json", "--", SIMLOAD, work)
     first = json.loads(done.stderr)
     with sqlite3.connect(file) as db:
@@ -159,7 +154,7 @@ def a_recorded_log_is_labelled_recorded(folder):
 
 
 def csv_of_a_measurement_has_the_interval_and_numbers(folder):
-    done = ergon("measure", "--gpu", "sim:a100", "-f", "csv", "-r", "2", "--", SIMLOAD, phases(folder, {
+    done = ergon("measure", "--gpu", "sim:a100", "-f", "csv", "-r", "2", "--", SIMLOAD, phases_file(folder, {
         "phases": [{"name": "work", "duration_s": 2.2, "compute": 0.7, "memory": 0.3}]}))
     rows = [row for row in csv.DictReader(io.StringIO(done.stderr)) if not row["region"]]
     good = len(rows) == 2
@@ -170,7 +165,7 @@ def csv_of_a_measurement_has_the_interval_and_numbers(folder):
 
 
 def the_tables_of_a_measurement_fit_a_hundred_columns(folder):
-    work = phases(folder, {"phases": [{"name": "work", "duration_s": 1.5, "compute": 0.7, "memory": 0.3},
+    work = phases_file(folder, {"phases": [{"name": "work", "duration_s": 1.5, "compute": 0.7, "memory": 0.3},
                                       {"name": "blink", "duration_s": 0.05, "compute": 0.7, "memory": 0.3}]})
     done = ergon("measure", "--gpu", "sim:a100,gpus=2,fault=power-cap", "--idle", "1s", "--", SIMLOAD, work)
     lines = done.stderr[done.stderr.index("\nRuns\n"):].splitlines()

@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from phases import phases_file
+
 IDLE_MHZ, LIMIT_W = 210, 400  # of the simulated A100 with nothing to do and nothing asked
 WITHIN_S = 1.0
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
@@ -110,9 +112,7 @@ class Trial:
             self.faults.append(what)
 
     def start(self):
-        phases = os.path.join(self.folder, "phases.json")
-        with open(phases, "w") as file:
-            json.dump(PHASES, file)
+        phases = phases_file(self.folder, PHASES)
         return subprocess.Popen([os.path.join(self.binaries, "ergon"), "sweep", "--gpu", "sim:a100", "--seed",
                                  str(self.number), *SWEEP, "--",
                                  os.path.join(self.binaries, "ergon-simload"), phases],

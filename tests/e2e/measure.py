@@ -15,6 +15,8 @@ import tempfile
 import time
 import types
 
+from phases import phases_file
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.abspath(sys.argv[1])
 ERGON = os.path.join(BIN, "ergon")
@@ -29,9 +31,7 @@ class Measured:
         with tempfile.TemporaryDirectory() as folder:
             answer, truth = os.path.join(folder, "answer.json"), os.path.join(folder, "truth.json")
             if phases:
-                with open(os.path.join(folder, "phases.json"), "w", encoding="utf-8") as file:
-                    json.dump({"repeat": 1, "phases": phases}, file)
-                program = [SIMLOAD, os.path.join(folder, "phases.json")]
+                program = [SIMLOAD, phases_file(folder, phases)]
             words = [ERGON, "measure", *(["--gpu", gpu] if gpu else []), "--export", f"json:{answer}", *flags, *(["--", *program] if program else [])]
             done = subprocess.run(words, env={**os.environ, "ERGON_SIM_TRUTH": truth, **(env or {})}, input=stdin,
                                   capture_output=True, text=True, timeout=120, check=False)
@@ -142,9 +142,7 @@ def failure_14_frozen_counter():
 def failure_17_readings_before_the_run():
     """the load before the run is not in the figure"""
     with tempfile.TemporaryDirectory() as state:
-        phases = os.path.join(state, "phases.json")
-        with open(phases, "w", encoding="utf-8") as file:
-            json.dump({"repeat": 1, "phases": BUSY}, file)
+        phases = phases_file(state, BUSY)
         env = {"ERGON_SIM_STATE": os.path.join(state, "machine")}
         os.mkdir(env["ERGON_SIM_STATE"])
         before = Measured("sim:a100", program=[SIMLOAD, phases], env=env)
@@ -182,9 +180,7 @@ def failure_19_first_runs_are_noisy():
 def failure_20_others_on_the_gpu():
     """another program on the GPU is named"""
     with tempfile.TemporaryDirectory() as state:
-        phases = os.path.join(state, "phases.json")
-        with open(phases, "w", encoding="utf-8") as file:
-            json.dump({"repeat": 1, "phases": BUSY}, file)
+        phases = phases_file(state, BUSY)
         machine = os.path.join(state, "machine")
         os.mkdir(machine)
         with subprocess.Popen([SIMLOAD, phases], env={**os.environ, "ERGON_SIM": "a100", "ERGON_SIM_STATE": machine}) as other:
@@ -197,9 +193,7 @@ def failure_20_others_on_the_gpu():
 def others_that_come_later():
     """a program that comes after the start is named; our own, its children and orphans are not"""
     with tempfile.TemporaryDirectory() as state:
-        phases = os.path.join(state, "phases.json")
-        with open(phases, "w", encoding="utf-8") as file:
-            json.dump({"repeat": 1, "phases": BUSY}, file)
+        phases = phases_file(state, BUSY)
         machine = os.path.join(state, "machine")
         os.mkdir(machine)
         ready = os.path.join(state, "ready")
@@ -215,6 +209,23 @@ def others_that_come_later():
     return len(shared) == 1 and f"process {other.pid})" in shared[0] and "shared_gpu" not in alone.codes, f"{shared}, alone {alone.codes}"
 
 
+def others_that_are_gone_at_the_next_look():
+    """a program that lives for a tenth of a second is named; our own short children are not"""
+    with tempfile.TemporaryDirectory() as state:
+        short = phases_file(state, [{**BUSY[0], "duration_s": 0.1}])
+        machine, ready = os.path.join(state, "machine"), os.path.join(state, "ready")
+        os.mkdir(machine)
+        outside = {**os.environ, "ERGON_SIM": "a100", "ERGON_SIM_STATE": machine}
+        waits = f"while [ ! -e {ready} ]; do sleep 0.02; done; exec {SIMLOAD} {short}"
+        lives = "import sys, time; time.sleep(0.3); open(sys.argv[1], 'w').close(); time.sleep(2)"
+        with subprocess.Popen(["sh", "-c", waits], env=outside, start_new_session=True) as other:
+            m = Measured("sim:a100", program=[sys.executable, "-c", lives, ready], env={"ERGON_SIM_STATE": machine})
+            other.wait()
+        own = Measured("sim:a100", "-r", "2", program=["sh", "-c", f"sleep 0.6; {SIMLOAD} {short}; {SIMLOAD} {short}; sleep 0.6"])
+    named = [w["message"] for w in m.answer["warnings"] if w["code"] == "shared_gpu"]
+    return len(named) == 1 and f"(process {other.pid})" in named[0] and "shared_gpu" not in own.codes, f"{named}, own {own.codes}"
+
+
 def unseen_between_the_sensors_windows():
     """without a counter a load in step with the sensor lies in the interval, and a warning says what is unseen"""
     pulses = [{"name": "a", "duration_s": 0.03, "compute": 0.9, "memory": 0.5}, {"name": "b", "duration_s": 0.07, "compute": 0, "memory": 0}]
@@ -223,7 +234,12 @@ def unseen_between_the_sensors_windows():
     g = m.gpus[0]
     counted = Measured("sim:a100,seed=101", phases=pulses * 40)
     fine, counter = counted.holds_truth()
-    return (good and "unseen_power" in m.codes and 0.7 < g["unseen_share"] < 0.8 and fine and "unseen_power" not in counted.codes), f"{found}; {counter}"
+    pulses = [{**pulses[k % 2], "name": "all"} for k in range(80)]
+    part = Measured("sim:a100,seed=101,fault=no-energy-counter", phases=pulses).run["regions"][0]
+    true = sum(p["energy_j"] for p in m.truth["gpus"][0]["phases"])
+    held = part["energy_j_ci95"] and part["energy_j_ci95"][0] <= true <= part["energy_j_ci95"][1] and 0.7 < part["unseen_share"] < 0.8
+    return (good and "unseen_power" in m.codes and 0.7 < g["unseen_share"] < 0.8 and fine and "unseen_power" not in counted.codes
+            and held), f"{found}; {counter}; as a region {part['energy_j_ci95']}, truth {true:.1f}"
 
 
 def regions_in_step_with_the_counter():
@@ -477,9 +493,7 @@ def client(program, *flags, gpu="sim:a100,seed=5", needs=""):
     if not python or subprocess.run([python, "-c", f"import {needs}"], capture_output=True, check=False).returncode != 0:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        phases = os.path.join(folder, "phases.json")
-        with open(phases, "w", encoding="utf-8") as file:
-            json.dump({"repeat": 1, "phases": [{**BUSY[0], "duration_s": 4}]}, file)
+        phases = phases_file(folder, [{**BUSY[0], "duration_s": 4}])
         return Measured(gpu, *flags, program=[python, "-c", program, SIMLOAD, phases])
 
 

@@ -8,7 +8,8 @@ import sys
 import time
 
 import sim_faults
-from sim_support import SIM, MODEL, LIBRARIES, check, near, simload, simload_on, finish, phases_file, load_amdsmi
+from phases import phases_file
+from sim_support import SIM, MODEL, LIBRARIES, check, near, simload, simload_on, finish, load_amdsmi
 
 FOLDER = sys.argv[2]
 WORK = {"repeat": 1, "phases": [{"name": "compute", "duration_s": 1.6, "compute": 0.9, "memory": 0.3},

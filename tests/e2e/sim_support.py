@@ -6,6 +6,8 @@ import subprocess
 import time
 import types
 
+from phases import phases_file
+
 SIM = os.environ.get("ERGON_SIM", "")
 MODEL = SIM.split(",")[0]
 LIBRARIES = os.path.join(os.environ["ERGON_BIN"], "../lib/sim")
@@ -17,13 +19,6 @@ def check(name, expected, found, good):
 
 def near(name, expected, found, within):
     check(name, f"{expected:.4g} +- {within:.2g}", f"{found:.4g}", abs(found - expected) <= within)
-
-
-def phases_file(folder, work):
-    path = os.path.join(folder, "phases.json")
-    with open(path, "w") as file:
-        file.write(work if isinstance(work, str) else json.dumps(work))
-    return path
 
 
 def simload(folder, work):

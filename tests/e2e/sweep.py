@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from phases import phases_file
+
 BIN = os.path.abspath(sys.argv[1])
 ERGON = os.path.join(BIN, "ergon")
 QUICK = ["--settle", "20ms", "--no-align", "--least-periods", "1", "--baseline-every", "0"]
@@ -25,9 +27,7 @@ class Machine:
         os.mkdir(os.path.join(self.folder, "machine"))
         self.environment = dict(os.environ, ERGON_SIM_STATE=os.path.join(self.folder, "machine"),
                                 XDG_STATE_HOME=os.path.join(self.folder, "state"))
-        self.phases = self.path("phases.json")
-        with open(self.phases, "w") as file:
-            json.dump({"phases": [{"name": "work", "duration_s": seconds, "compute": compute, "memory": memory}]}, file)
+        self.phases = phases_file(self.folder, [{"name": "work", "duration_s": seconds, "compute": compute, "memory": memory}])
         self.program = [os.path.join(BIN, "ergon-simload"), self.phases]
 
     def path(self, name):

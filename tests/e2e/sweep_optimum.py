@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from phases import phases_file
+
 BOARDS = {"a100": ("600MHz", "1410MHz"), "h100": ("705MHz", "1980MHz"), "v100": ("600MHz", "1530MHz")}
 # The default clocks take 2.2 s, so that a run spans the 20 sensor periods that a point needs.
 NETWORKS = {"compute": (0.9, 0.2), "mixed": (0.6, 0.5), "memory": (0.25, 0.85)}
@@ -47,8 +49,7 @@ class Test:
             self.environment.pop(name, None)
         for network, (compute, memory) in NETWORKS.items():
             phase = {"name": network, "duration_s": 2.2, "compute": compute, "memory": memory}
-            with open(self.path(f"{network}.json"), "w") as file:
-                json.dump({"phases": [phase]}, file)
+            phases_file(folder, [phase], f"{network}.json")
 
     def path(self, name):
         return os.path.join(self.folder, name)

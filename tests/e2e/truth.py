@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from phases import phases_file
+
 DEVICES = ("a100", "h100", "v100")
 
 
@@ -30,11 +32,9 @@ def measure(binaries, device, seed):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
-        with open(path("phases.json"), "w", encoding="utf-8") as file:
-            json.dump(workload(device, seed), file)
         done = subprocess.run(
             [os.path.join(binaries, "ergon"), "measure", "--gpu", f"sim:{device},seed={seed}", "-o", path("runs.db"),
-             "--export", f"json:{path('answer.json')}", "--", os.path.join(binaries, "ergon-simload"), path("phases.json")],
+             "--export", f"json:{path('answer.json')}", "--", os.path.join(binaries, "ergon-simload"), phases_file(folder, workload(device, seed))],
             env={**os.environ, "ERGON_SIM_TRUTH": path("truth.json")}, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{device} seed {seed}: exit status {done.returncode}: {done.stderr[-400:]}")

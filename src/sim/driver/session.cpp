@@ -45,8 +45,11 @@ Return Session::init(bool amd) {
   if (address.sim.empty() && address.state_folder.empty()) return Return::kDriverNotLoaded;
   auto machine = Machine::open(address);
   if (!machine) {
-    std::fprintf(stderr, "simulated GPU: %s\nhint: %s\n", machine.error().message.c_str(),
-                 machine.error().hint.c_str());
+    complaint_ = machine.error().message + "\n" + machine.error().hint;
+    if (!hushed_) {
+      std::fprintf(stderr, "simulated GPU: %s\nhint: %s\n", machine.error().message.c_str(),
+                   machine.error().hint.c_str());
+    }
     return machine.error().code == Errc::kDevice ? Return::kDriverNotLoaded
                                                  : Return::kInvalidArgument;
   }
@@ -172,3 +175,12 @@ std::uint64_t epoch_us(Nanoseconds machine_time) {
 }
 
 }  // namespace ergon::sim
+
+// A program that knows the simulated library tells by itself what is wrong with its settings: the
+// library then prints nothing. The error is "message\nhint", empty where there was none.
+extern "C" [[gnu::visibility("default")]] void ergon_sim_hush() {
+  ergon::sim::Session::get().hush();
+}
+extern "C" [[gnu::visibility("default")]] const char* ergon_sim_error() {
+  return ergon::sim::Session::get().complaint();
+}

@@ -30,6 +30,9 @@ class Session {
   gpu_abi::nvml::Return init(bool amd);
   gpu_abi::nvml::Return shutdown();
   [[nodiscard]] bool ready();
+  /// Why the machine could not be opened is told by complaint() alone, no longer on stderr.
+  void hush() { hushed_ = true; }
+  [[nodiscard]] const char* complaint() const { return complaint_.c_str(); }
 
   /// The machine; only while initialised.
   [[nodiscard]] std::shared_ptr<Machine> machine();
@@ -45,6 +48,8 @@ class Session {
   std::mutex mutex_;
   std::shared_ptr<Machine> machine_;
   int users_ = 0;
+  bool hushed_ = false;
+  std::string complaint_;
 };
 
 using BoardCall = std::function<gpu_abi::nvml::Return(BoardView&, Nanoseconds now, Target)>;
