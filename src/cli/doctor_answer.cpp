@@ -178,10 +178,11 @@ Table state_table(const Checkup& checkup) {
                           {.title = "power limit", .numeric = false},
                           {.title = "may be", .numeric = false},
                           {.title = "temperature", .numeric = false},
-                          {.title = "held back by", .numeric = false},
+                          {.title = "held back by", .numeric = false, .whole = true, .wrap = true},
                           {.title = "MIG", .numeric = false},
                           {.title = "processes"}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   for (const GpuCheckup& gpu : checkup.gpus) {
     Value range;
     if (gpu.limits && gpu.limits->minimum && gpu.limits->maximum) {
@@ -216,15 +217,17 @@ std::vector<Table> tables_of(const Checkup& checkup, bool tried) {
                          {.title = "control", .numeric = false},
                          {.title = "core clocks", .numeric = false},
                          {.title = "memory clocks", .numeric = false}},
-             .rows = {}};
+             .rows = {},
+             .width = kTextWidth};
   Table sensors{.title = "Sensors",
                 .columns = {{.title = "GPU", .numeric = false},
-                            {.title = "power", .numeric = false},
+                            {.title = "power", .numeric = false, .whole = true, .wrap = true},
                             {.title = "renewed every", .numeric = false},
                             {.title = "averages", .numeric = false},
                             {.title = "averages, published", .numeric = false},
                             {.title = "counter renewed every", .numeric = false}},
-                .rows = {}};
+                .rows = {},
+                .width = kTextWidth};
   for (const GpuCheckup& gpu : checkup.gpus) {
     gpus.rows.push_back({gpu.identity.id, name_with_origin(gpu.identity),
                          gpu.cuda_index ? std::to_string(*gpu.cuda_index) : "-",
@@ -247,7 +250,8 @@ std::vector<Table> tables_of(const Checkup& checkup, bool tried) {
               .columns = {{.title = "counter", .numeric = false},
                           {.title = "counts", .numeric = false},
                           {.title = "wraps after", .unit = "J"}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
     for (const auto& domain : *checkup.cpu) {
       cpu.rows.push_back({domain.name, domain.counts ? "yes" : "no",
                           domain.range_j ? Value(*domain.range_j) : Value()});

@@ -7,6 +7,9 @@
 
 namespace ergon::cli {
 
+/// Columns of a table, and of the sentences above it, where there is no terminal.
+inline constexpr int kTextWidth = 100;
+
 inline Value or_null(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
 inline Value or_null(const std::optional<Estimate>& e) { return e ? Value(e->value) : Value(); }
 inline Value interval_or_null(const std::optional<Estimate>& e) {

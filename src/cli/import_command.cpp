@@ -4,6 +4,7 @@
 
 #include "context.hpp"
 #include "ergon/meter.hpp"
+#include "figures.hpp"
 #include "import_parts.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
@@ -79,8 +80,9 @@ Table defects_table(const meter::PowerLog& log, bool several) {
   Table table{.title = "Defects",
               .columns = {{.title = "line"},
                           {.title = "kind", .numeric = false},
-                          {.title = "what", .numeric = false}},
-              .rows = {}};
+                          {.title = "what", .numeric = false, .whole = true, .wrap = true}},
+              .rows = {},
+              .width = kTextWidth};
   if (several) table.columns.push_back({.title = "log", .numeric = false});
   std::map<std::string, std::uint64_t> shown;
   for (const meter::Defect& d : log.defects) {
@@ -107,6 +109,8 @@ void warn_of_defects(Context& context, const meter::PowerLog& log) {
       continue;
     }
     const bool left_out = kind == "impossible_value" || kind == "implausible";
+    const bool of_all =
+        kind == "never_renewed" || kind == "unit_mismatch" || kind == "unit_assumed";
     std::vector<std::pair<const meter::Defect*, std::uint64_t>> told;
     std::uint64_t rest = count;
     for (const meter::Defect& d : log.defects) {
@@ -124,7 +128,7 @@ void warn_of_defects(Context& context, const meter::PowerLog& log) {
     }
     for (const auto& [first, times] : told) {
       std::string at = first->file;
-      if (first->line > 0) {
+      if (first->line > 0 && !of_all) {
         at += at.empty() ? "" : ", ";
         at += (times > 1 ? "from line " : "line ") + std::to_string(first->line);
       }
@@ -165,7 +169,8 @@ Answer answer_of(const meter::PowerLog& log, bool several) {
                             {.title = "mean"},
                             {.title = "most"},
                             {.title = "in", .numeric = false}},
-                .rows = {}};
+                .rows = {},
+                .width = kTextWidth};
   Value names = Value::array();
   Value missing = Value::object();
   const auto name_column = [&](const char* name) { names.push(name); };

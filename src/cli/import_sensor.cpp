@@ -10,8 +10,6 @@
 namespace ergon::cli {
 namespace {
 
-constexpr int kImportWidth = 100;
-
 using meter::EnergyReading;
 using meter::SensorModel;
 using meter::Series;
@@ -165,7 +163,7 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
                             {.title = "scatter", .unit = "W"},
                             {.title = "clock, median", .numeric = false}},
                 .rows = {},
-                .width = kImportWidth};
+                .width = kTextWidth};
   Table energies{
       .title = "Energy",
       .columns = {{.title = "gpu", .numeric = false},
@@ -180,7 +178,7 @@ Status add_sensors(Context& context, const meter::PowerLog& log, Answer& answer)
       .rows = {},
       .note = "the interval is of what the sensor saw; at the board's supply its gain adds " +
               figure_text(meter::kBoardGain95 * 100, "%"),
-      .width = kImportWidth};
+      .width = kTextWidth};
   if (reference) {
     energies.columns.insert(energies.columns.end(), {{.title = "at the supply, from", .unit = "J"},
                                                      {.title = "at the supply, to", .unit = "J"},

@@ -1,6 +1,7 @@
 // The tables of `ergon measure` for people.
 #include <algorithm>
 
+#include "figures.hpp"
 #include "measure_parts.hpp"
 
 namespace ergon::cli {
@@ -35,7 +36,8 @@ Table runs_table(const Measurement& m) {
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "clock", .unit = "MHz", .significant = 4},
                           {.title = "heat", .unit = "\u00b0C", .significant = 3}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     const MeasuredRun& run = m.runs[r];
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
@@ -66,7 +68,8 @@ Table estimators_table(const Measurement& m) {
                           {.title = "apart", .unit = "%", .significant = 2},
                           {.title = "coverage", .unit = "%", .significant = 3},
                           {.title = "told by", .numeric = false}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   for (std::size_t r = 0; r < m.runs.size(); ++r) {
     for (std::size_t g = 0; g < m.gpus.size(); ++g) {
       const auto& energy = m.runs[r].gpus[g].energy;
@@ -90,7 +93,8 @@ Table regions_table(const std::vector<run::RegionResult>& regions) {
                           {.title = "each time", .unit = "J", .significant = 4},
                           {.title = "power", .unit = "W", .significant = 4},
                           {.title = "how", .numeric = false}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   for (const auto& region : regions) {
     const bool known = region.energy_j.has_value();
     table.rows.push_back(
@@ -113,7 +117,7 @@ Table unknown_regions_table(const std::vector<run::RegionResult>& regions) {
               .columns = {{.title = "region", .numeric = false},
                           {.title = "reason", .numeric = false, .whole = true, .wrap = true}},
               .rows = {},
-              .width = 100};
+              .width = kTextWidth};
   for (const auto& region : regions) {
     if (!region.energy_j) table.rows.push_back({region.name, region.why_unknown});
   }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "context.hpp"
+#include "figures.hpp"
 #include "gpu_input.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
@@ -39,7 +40,8 @@ class Report {
                           {.title = "what", .numeric = false},
                           {.title = "action", .numeric = false},
                           {.title = "failure", .numeric = false, .whole = true}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   std::vector<std::string> lines;
   std::size_t done = 0;
   std::vector<Error> failures;

@@ -26,8 +26,6 @@ void fill_study_page(const StudyView& view, Answer& answer);
 Value study_data(const StudyView& view);
 
 /// Columns of the tables where there is no terminal.
-constexpr int kStudyWidth = 100;
-
 /// "1380 / 877 MHz, 300 W".
 std::string setting_text(const study::Setting& setting);
 /// A value of the axis on which the optimum was interpolated: "875 MHz"; and two: "850 to 900 MHz".

@@ -85,7 +85,7 @@ Table workloads_table(const StudyView& view) {
   Table t{.title = "Best sampled point of each workload" + (board.empty() ? "" : " on " + board),
           .columns = {{.title = "workload", .numeric = false}},
           .rows = {},
-          .width = kStudyWidth};
+          .width = kTextWidth};
   if (gpus) t.columns.push_back({.title = "gpu", .numeric = false});
   if (baselines) t.columns.push_back({.title = "baseline", .numeric = false, .whole = true});
   t.columns.push_back({.title = "best", .numeric = false, .whole = true});
@@ -146,7 +146,7 @@ std::optional<Table> interpolated_table(const StudyView& view) {
   Table t{.title = "Between the sampled points (fitted)",
           .columns = {{.title = "workload", .numeric = false}},
           .rows = {},
-          .width = kStudyWidth};
+          .width = kTextWidth};
   const bool gpus = several_gpus(view);
   if (gpus) t.columns.push_back({.title = "gpu", .numeric = false});
   t.columns.push_back({.title = "least at", .numeric = false, .whole = true});
@@ -187,7 +187,7 @@ Table points_table(const StudyView& view, const Workload& w) {
   Table t{.title = "Points of " + w.name,
           .columns = {{.title = "setting", .numeric = false, .whole = true}},
           .rows = {},
-          .width = kStudyWidth};
+          .width = kTextWidth};
   if (achieved) t.columns.push_back({.title = "ran at", .unit = "MHz"});
   if (w.units_known) t.columns.push_back({.title = "time", .unit = "s"});
   t.columns.push_back({.title = "power", .unit = "W"});
@@ -234,7 +234,7 @@ Table factor_table(const study::FactorTable& f) {
           .rows = {},
           .note = "geometric means over the " + counted(f.common, "configuration") +
                   " that every row has, of " + std::to_string(f.total),
-          .width = kStudyWidth};
+          .width = kTextWidth};
   const auto any = [&](auto what) { return std::ranges::any_of(f.levels, what); };
   const bool saved = any([](const auto& l) { return l.energy_ratio_ci95.has_value(); });
   const bool clocks = any([](const auto& l) { return l.optimum_clock_hz.has_value(); });
@@ -293,13 +293,13 @@ std::vector<Table> differences_tables(const StudyView& view, const study::Factor
                       {.title = "than", .numeric = false},
                       {.title = "saves more", .unit = "points", .significant = 3}},
           .rows = {},
-          .width = kStudyWidth};
+          .width = kTextWidth};
   Table r{.title = "Energy of one " + by + " over another, at the baseline",
           .columns = {{.title = by, .numeric = false},
                       {.title = "over", .numeric = false},
                       {.title = "energy", .unit = "x"}},
           .rows = {},
-          .width = kStudyWidth};
+          .width = kTextWidth};
   add_ends(r, "energy", "x", 4);
   const auto verdict = [](std::optional<bool> apart) {
     return !apart ? "not known" : *apart ? "yes" : "no";
@@ -360,7 +360,7 @@ Table findings_table(const StudyView& view) {
                   {.title = "subject", .numeric = false},
                   {.title = "evidence", .numeric = false, .whole = true, .wrap = true}},
       .rows = {},
-      .width = kStudyWidth};
+      .width = kTextWidth};
   std::map<std::string, std::size_t> shown;
   for (const auto& f : view.study.findings) {
     // Two of a kind, and how many more there are.

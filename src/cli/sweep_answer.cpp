@@ -102,8 +102,10 @@ class Reasons {
   // A line a clause: reasons are longer than tables are wide.
   [[nodiscard]] Table table() const {
     Table table{.title = "Why points do not count",
-                .columns = {{.title = "no."}, {.title = "reason", .numeric = false, .whole = true}},
-                .rows = {}};
+                .columns = {{.title = "no."},
+                            {.title = "reason", .numeric = false, .whole = true, .wrap = true}},
+                .rows = {},
+                .width = kTextWidth};
     for (std::size_t i = 0; i < all_.size(); ++i) {
       std::string_view rest = all_[i];
       Value number = std::uint64_t{i + 1};
@@ -128,7 +130,8 @@ Table sweep_points_table(const std::vector<SweepRow>& rows, Reasons& reasons) {
   Table table{.title = "Points",
               .columns = {{.title = "setting", .numeric = false, .whole = true},
                           {.title = "ran at", .unit = "MHz"}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   if (memory) table.columns.push_back({.title = "memory at", .unit = "MHz"});
   table.columns.insert(table.columns.end(), {{.title = "time", .unit = "s"},
                                              {.title = "energy", .unit = "J", .significant = 5},
@@ -291,12 +294,13 @@ Answer sweep_answer(const SweepAnswer& sweep) {
   }
   Value best = Value::array();
   Table table{.title = "Least energy",
-              .columns = {{.title = "parameters", .numeric = false},
+              .columns = {{.title = "parameters", .numeric = false, .whole = true, .wrap = true},
                           {.title = "setting", .numeric = false, .whole = true},
                           {.title = "energy saved", .numeric = false},
                           {.title = "slowdown", .numeric = false},
                           {.title = "edge", .numeric = false}},
-              .rows = {}};
+              .rows = {},
+              .width = kTextWidth};
   for (const SweepOptimum& optimum : optima) {
     const SweepRow& row = *optimum.row;
     best.push(Value::object()

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "figures.hpp"
 #include "planning.hpp"
 #include "sweep_parts.hpp"
 
@@ -136,7 +137,7 @@ class DryRun {
     if (never > 0) text += counted(never, "point") + " will not count";
     if (never > 0 && perhaps > 0) text += " and ";
     if (perhaps > 0) text += counted(perhaps, "point") + " may not";
-    context_.warn("too_short", text + "; make the program run longer", never + perhaps);
+    context_.warn("too_short", text + "; make the program run longer");
   }
 
   Result<int> tell() {
@@ -177,7 +178,8 @@ class DryRun {
                 .columns = {{.title = "order"},
                             {.title = "setting", .numeric = false, .whole = true},
                             {.title = "baseline", .numeric = false}},
-                .rows = {}};
+                .rows = {},
+                .width = kTextWidth};
     for (std::size_t i = 0; i < sweep_.rows.size(); ++i) {
       const SweepRow& row = sweep_.rows[i];
       table.rows.push_back(

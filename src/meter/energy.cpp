@@ -115,11 +115,16 @@ EnergyReading measure_energy(const Series& series, const SensorModel& sensor, Wi
     out.coverage = std::min(out.counter.coverage, out.trapezoid.coverage);
   }
   if (!counter_first && !out.contradict && out.trapezoid.seen_share) {
-    out.unseen_share = 1 - *out.trapezoid.seen_share;
-    if (const auto& in_step = out.trapezoid.in_step_j; in_step && options.holds_unseen) {
+    if (!a) out.unseen_share = 1 - *out.trapezoid.seen_share;
+    auto& in_step = out.trapezoid.in_step_j;
+    if (in_step && a) {
       // What the counter rules out was not.
-      out.energy_j->low = std::min(b->low, a ? std::max(a->low, in_step->low) : in_step->low);
-      out.energy_j->high = std::max(b->high, a ? std::min(a->high, in_step->high) : in_step->high);
+      in_step->low = std::max(a->low, in_step->low);
+      in_step->high = std::min(a->high, in_step->high);
+    }
+    if (in_step && options.holds_unseen) {
+      out.energy_j->low = std::min(b->low, in_step->low);
+      out.energy_j->high = std::max(b->high, in_step->high);
       const double half = std::max(b->value - out.energy_j->low, out.energy_j->high - b->value);
       out.trapezoid.energy_j = out.energy_j;
       out.trapezoid.doubts.push_back({"unseen between the sensor's windows", half});

@@ -166,6 +166,30 @@ TEST(Terminal, WhatCannotBeShortenedGoesOn) {
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
+// Sentences are as wide as the tables below them; a name without blanks breaks within.
+TEST(Terminal, SentencesAndTitlesGoOnInFurtherLines) {
+  Answer answer{.command = "study",
+                .headline = "A sentence of more words than forty columns have room for.",
+                .lines = {"  fix: another one of many words, which keeps its indent in each line"}};
+  answer.tables.push_back(
+      {.title = "Points of cudnn::maxwell::gemm::computeWgradOffsetsKernel(cudnn::maxwell)",
+       .columns = {{.title = "workload", .numeric = false},
+                   {.title = "baseline", .numeric = false, .whole = true},
+                   {.title = "saved", .unit = "%"}},
+       .rows = {{"mean_of_all_the_things_that_were_seen_as_a", "1300 / 3800 MHz", 1.5},
+                {"mean_of_all_the_things_that_were_seen_as_b", "1300 / 3800 MHz", 1.5},
+                {"mean_of_all_the_things_that_were_seem_as_a", "1300 / 3800 MHz", 1.5}},
+       .width = 40});
+  const auto text = to_terminal(answer, {}, {.width = 0});
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    EXPECT_LE(display_width(text.substr(at, end - at)), 40) << text;
+    at = end + 1;
+  }
+  EXPECT_NE(text.find("\ncolumns have room for.\n  fix: another"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    keeps its"), std::string::npos) << text;
+}
+
 TEST(Terminal, PercentsHaveAtMostTwoDecimals) {
   const Column percent{.title = "saved", .unit = "%", .significant = 3};
   EXPECT_EQ(cell_text(-0.0195, percent, "-"), "-0.02");

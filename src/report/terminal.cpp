@@ -8,6 +8,7 @@ namespace ergon::report {
 namespace {
 
 constexpr int kGutter = 2;
+constexpr int kIndent = 2;  ///< of the further lines of a sentence
 constexpr int kNarrowest = 12;
 constexpr int kNarrowestWrap = 24;
 constexpr char kJoin = '\x01';
@@ -36,18 +37,27 @@ class Terminal {
     wrap_rest(head, cells, table, widths, shown);
 
     out += "\n";
-    if (!table.title.empty()) out += bold(table.title) + "\n";
+    for (const auto& line : lines_in(table.title, table.width)) out += bold(line) + "\n";
     for (const auto& line : lines_of(head, widths, shown, true)) out += dim(line) + "\n";
     out += dim(rule_of(widths)) + "\n";
     for (const auto& row : cells) {
       for (const auto& line : lines_of(row, widths, shown, false)) out += line + "\n";
     }
     if (table.rows.empty()) out += "(none)\n";
-    const auto note = note_text(table);
-    const int room = style_.width > 0 ? style_.width : table.width;
-    if (note.empty()) return;
-    for (const auto& line : room > 0 ? wrapped(visible(note), room) : std::vector{visible(note)})
-      out += dim(line) + "\n";
+    for (const auto& line : lines_in(note_text(table), table.width)) out += dim(line) + "\n";
+  }
+
+  // Lines of the terminal, else `width` wide (0: as wide as it is); none of no text.
+  [[nodiscard]] std::vector<std::string> lines_in(const std::string& text, int width,
+                                                  int indent = 0) const {
+    if (text.empty()) return {};
+    const std::string shown = visible(text);
+    const int room = style_.width > 0 ? style_.width : width;
+    if (room <= 0 || display_width(shown) <= room) return {shown};
+    const std::size_t blanks = std::min(shown.find_first_not_of(' '), shown.size());
+    auto lines = broken(shown.substr(blanks), room - static_cast<int>(blanks), indent);
+    for (auto& line : lines) line.insert(0, blanks, ' ');
+    return lines;
   }
 
   [[nodiscard]] std::string bold(const std::string& text) const { return coded("1", text); }
@@ -129,28 +139,41 @@ class Terminal {
     int total = kGutter * (static_cast<int>(widths.size()) - 1);
     for (const int width : widths) total += width;
     if (total <= limit) return;
-    std::vector<int> least;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      if (shown[c].whole && !shown[c].wrap && !shown[c].numeric) {
-        for (auto& line : cells)
-          if (c < line.size()) line[c] = joined_parts(line[c]);
+    for (const bool anywhere : {false, true}) {
+      std::vector<int> least;
+      for (std::size_t c = 0; c < widths.size(); ++c)
+        least.push_back(least_of(head, cells, c, shown[c], widths[c], anywhere));
+      while (total > limit) {
+        std::size_t widest = widths.size();
+        for (std::size_t c = 0; c < widths.size(); ++c) {
+          if (widths[c] > least[c] && (widest == widths.size() || widths[c] > widths[widest]))
+            widest = c;
+        }
+        if (widest == widths.size()) break;
+        --widths[widest];
+        --total;
+        shown[widest].wrap = true;
       }
-      int word = std::max(longest_word(head[c]), shown[c].whole ? 0 : kNarrowest);
-      for (const auto& line : cells)
-        word = std::max(word, c < line.size() ? longest_word(line[c]) : 0);
-      least.push_back(shown[c].numeric ? widths[c] : std::min(word, widths[c]));
     }
-    while (total > limit) {
-      std::size_t widest = widths.size();
-      for (std::size_t c = 0; c < widths.size(); ++c) {
-        if (widths[c] > least[c] && (widest == widths.size() || widths[c] > widths[widest]))
-          widest = c;
-      }
-      if (widest == widths.size()) return;
-      --widths[widest];
-      --total;
-      shown[widest].wrap = true;
+  }
+
+  // How narrow a column may get. `anywhere`: settings break at blanks too, and names within words.
+  static int least_of(const std::vector<std::string>& head,
+                      std::vector<std::vector<std::string>>& cells, std::size_t column,
+                      const Column& shown, int width, bool anywhere) {
+    if (shown.numeric) return width;
+    const bool setting = shown.whole && !shown.wrap;
+    const int title = longest_word(head[column]);
+    int word = 0;
+    for (auto& line : cells) {
+      if (column >= line.size()) continue;
+      std::string& cell = line[column];
+      if (anywhere) std::ranges::replace(cell, kJoin, ' ');
+      if (setting && !anywhere) cell = joined_parts(cell);
+      word = std::max(word, longest_word(cell));
     }
+    if (anywhere && !shown.whole) word = std::min(word, kNarrowestWrap);
+    return std::min(std::max({title, word, shown.whole ? 0 : kNarrowest}), width);
   }
 
   static int longest_word(const std::string& text) {
@@ -198,7 +221,7 @@ class Terminal {
     std::size_t height = 1;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       parts.push_back(head              ? wrapped_heading(cells[c], widths[c])
-                      : columns[c].wrap ? wrapped(cells[c], widths[c])
+                      : columns[c].wrap ? broken(cells[c], widths[c])
                                         : std::vector{cells[c]});
       height = std::max(height, parts.back().size());
     }
@@ -240,8 +263,14 @@ class Terminal {
 std::string to_terminal(const Answer& answer, const Envelope& envelope,
                         const TerminalStyle& style) {
   Terminal terminal(style);
-  terminal.out = terminal.bold(visible(answer.headline)) + "\n";
-  for (const auto& line : answer.lines) terminal.out += visible(line) + "\n";
+  // Sentences are as wide as the tables below them.
+  int width = 0;
+  for (const auto& table : answer.tables) width = std::max(width, table.width);
+  for (const auto& line : terminal.lines_in(answer.headline, width))
+    terminal.out += terminal.bold(line) + "\n";
+  for (const auto& text : answer.lines) {
+    for (const auto& line : terminal.lines_in(text, width, kIndent)) terminal.out += line + "\n";
+  }
   for (const auto& table : answer.tables) terminal.table(table);
   std::string foot;
   if (!envelope.skipped.empty()) {

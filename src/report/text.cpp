@@ -313,6 +313,43 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
   return lines;
 }
 
+std::vector<std::string> broken(std::string_view text, int width, int indent) {
+  std::vector<std::string> lines;
+  const std::string start(static_cast<std::size_t>(std::max(indent, 0)), ' ');
+  std::string line;
+  int used = 0;
+  const auto room = [&] { return std::max(1, width - (lines.empty() ? 0 : indent)); };
+  const auto end_line = [&] {
+    lines.push_back(lines.empty() ? line : start + line);
+    line.clear();
+    used = 0;
+  };
+  for (std::string word : wrapped(text, 1)) {
+    int wide = display_width(word);
+    if (used > 0 && used + 1 + wide > room()) end_line();
+    while (wide > room()) {
+      // Before the first character that goes beyond.
+      std::size_t cut = 0;
+      while (cut < word.size()) {
+        std::size_t next = cut + 1;
+        while (next < word.size() && (static_cast<unsigned char>(word[next]) & 0xC0U) == 0x80U)
+          ++next;
+        if (cut > 0 && display_width(std::string_view(word).substr(0, next)) > room()) break;
+        cut = next;
+      }
+      line = word.substr(0, cut);
+      word.erase(0, cut);
+      wide = display_width(word);
+      end_line();
+    }
+    if (word.empty() && !lines.empty()) continue;
+    line += (used > 0 ? " " : "") + word;
+    used += (used > 0 ? 1 : 0) + wide;
+  }
+  if (!line.empty() || lines.empty()) end_line();
+  return lines;
+}
+
 std::string html_text(std::string_view text) {
   std::string out;
   for (const char c : visible(text)) {

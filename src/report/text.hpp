@@ -40,6 +40,8 @@ std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, 
                                          bool unicode);
 /// Lines of at most `width` columns, broken at spaces; a longer word is a line of its own.
 std::vector<std::string> wrapped(std::string_view text, int width);
+/// The same, with words that are longer than a line broken, and all lines but the first indented.
+std::vector<std::string> broken(std::string_view text, int width, int indent = 0);
 
 /// "&lt;" and so on.
 std::string html_text(std::string_view text);

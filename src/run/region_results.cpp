@@ -123,9 +123,10 @@ Answer by_windows(const Merged& merged, meter::Window run, const GpuView& view) 
     const double half = std::max(reading.energy_j->value - reading.energy_j->low,
                                  reading.energy_j->high - reading.energy_j->value);
     squares += half * half;
-    if (!reading.unseen_share) continue;
-    out.unseen_share = std::max(out.unseen_share.value_or(0), *reading.unseen_share);
-    if (const auto& in_step = reading.trapezoid.in_step_j) {
+    if (reading.unseen_share)
+      out.unseen_share = std::max(out.unseen_share.value_or(0), *reading.unseen_share);
+    const auto& in_step = reading.trapezoid.in_step_j;
+    if (in_step && std::string_view(reading.chosen) == "trapezoid") {
       unseen_below += std::max(reading.energy_j->value - in_step->low, 0.0);
       unseen_above += std::max(in_step->high - reading.energy_j->value, 0.0);
     }

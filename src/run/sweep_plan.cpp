@@ -97,8 +97,8 @@ Result<Values> values_of(const std::string& text, std::span<const Suffix> units,
   return values;
 }
 
-std::string megahertz(double hertz) { return std::to_string(std::lround(hertz * 1e-6)) + "MHz"; }
-std::string watts_text(double watts) { return std::to_string(std::lround(watts)) + "W"; }
+std::string megahertz(double hertz) { return std::to_string(std::lround(hertz * 1e-6)) + " MHz"; }
+std::string watts_text(double watts) { return std::to_string(std::lround(watts)) + " W"; }
 
 }  // namespace
 
