@@ -11,9 +11,6 @@
 namespace ergon::run {
 namespace {
 
-// The driver's own look at what worked: a process that ended before our start is in one that ends
-// after it.
-constexpr std::int64_t kDriversLookUs = 170'000;
 constexpr std::int64_t kOverlapUs = 1'000'000;
 constexpr std::size_t kMostGone = 1000;
 
@@ -76,12 +73,13 @@ std::string to_string(const Stranger& stranger) {
 
 bool is_visible(std::int64_t pid) { return lineage_of(pid) || is_of_another_user(pid); }
 
-Strangers::Strangers(std::span<gpu::Gpu* const> gpus, std::int64_t root, bool group, Lookup lookup)
+Strangers::Strangers(std::span<gpu::Gpu* const> gpus, std::int64_t root, bool group, Lookup lookup,
+                     std::int64_t drivers_look_us)
     : gpus_(gpus.begin(), gpus.end()),
       root_(root),
       group_(group),
       lookup_(std::move(lookup)),
-      since_us_(utc_us() + kDriversLookUs) {
+      since_us_(utc_us() + drivers_look_us) {
   ours_.insert(root);
 }
 

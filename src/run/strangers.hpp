@@ -30,9 +30,12 @@ std::optional<Lineage> lineage_of(std::int64_t pid);
 class Strangers {
  public:
   using Lookup = std::function<std::optional<Lineage>(std::int64_t)>;
+  /// The longest of the driver's own looks at what worked (its documentation: 1/6 s to 1 s): who
+  /// ended before our start may be in one that ends after it.
+  static constexpr std::int64_t kDriversLookUs = 1'000'000;
   /// `root`: our program; `group`: its process group is its own, so that all in it is ours.
   Strangers(std::span<gpu::Gpu* const> gpus, std::int64_t root, bool group,
-            Lookup lookup = lineage_of);
+            Lookup lookup = lineage_of, std::int64_t drivers_look_us = kDriversLookUs);
   /// These are ours as well: of an earlier run.
   void know(const std::set<std::int64_t>& ours) { ours_.insert(ours.begin(), ours.end()); }
   void look();

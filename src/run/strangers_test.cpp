@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <map>
-#include <thread>
 
 #include "fake_gpu_test.hpp"
 
@@ -24,7 +22,7 @@ class SharedGpu : public test::FakeGpu {
   }
 };
 
-constexpr auto kPastTheDriversLook = std::chrono::milliseconds(180);
+constexpr std::int64_t kAtOnce = -1000;  // no wait for the driver's look
 
 TEST(Strangers, AreThoseThatDoNotDescendFromOurProgram) {
   SharedGpu gpu;
@@ -81,8 +79,7 @@ TEST(Strangers, OneThatHasEndedIsRememberedByTheDriver) {
     SharedGpu gpu;
     gpu::Gpu* const gpus[] = {&gpu};
     gpu.running = {{100, {}}};
-    Strangers strangers(gpus, 100, false, only_ours);
-    std::this_thread::sleep_for(kPastTheDriversLook);
+    Strangers strangers(gpus, 100, false, only_ours, kAtOnce);
     strangers.look();
     gpu.worked = {{100, {}}, {400, {}}};
     strangers.look();
@@ -99,9 +96,8 @@ TEST(Strangers, AProgramOfAnEarlierRunIsOurs) {
   SharedGpu gpu;
   gpu::Gpu* const gpus[] = {&gpu};
   gpu.worked = {{99, {}}};
-  Strangers strangers(gpus, 100, false, only_ours);
+  Strangers strangers(gpus, 100, false, only_ours, kAtOnce);
   strangers.know({99});
-  std::this_thread::sleep_for(kPastTheDriversLook);
   strangers.last_look(false);
   EXPECT_TRUE(strangers.found().empty());
 }

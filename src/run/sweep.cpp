@@ -174,7 +174,8 @@ void Sweep::conclude(const Setting& setting, PointResult& point,
     const meter::Window window = point.runs[r].window;
     for (const Stranger& stranger : point.runs[r].strangers) {
       if (!stranger.certain) continue;
-      std::string reason = to_string(stranger);
+      std::string reason = "another program was on GPU " + stranger.gpu + " (process " +
+                           std::to_string(stranger.pid) + ")";
       if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
     }
     std::vector<std::optional<Estimate>> energies;

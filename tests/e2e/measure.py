@@ -217,11 +217,11 @@ def others_that_are_gone_at_the_next_look():
         os.mkdir(machine)
         outside = {**os.environ, "ERGON_SIM": "a100", "ERGON_SIM_STATE": machine}
         waits = f"while [ ! -e {ready} ]; do sleep 0.02; done; exec {SIMLOAD} {short}"
-        lives = "import sys, time; time.sleep(0.3); open(sys.argv[1], 'w').close(); time.sleep(2)"
+        lives = "import sys, time; time.sleep(1.2); open(sys.argv[1], 'w').close(); time.sleep(2)"
         with subprocess.Popen(["sh", "-c", waits], env=outside, start_new_session=True) as other:
             m = Measured("sim:a100", program=[sys.executable, "-c", lives, ready], env={"ERGON_SIM_STATE": machine})
             other.wait()
-        own = Measured("sim:a100", "-r", "2", program=["sh", "-c", f"sleep 0.6; {SIMLOAD} {short}; {SIMLOAD} {short}; sleep 0.6"])
+        own = Measured("sim:a100", "-r", "2", program=["sh", "-c", f"sleep 1.1; {SIMLOAD} {short}; {SIMLOAD} {short}; sleep 0.6"])
     named = [w["message"] for w in m.answer["warnings"] if w["code"] == "shared_gpu"]
     return len(named) == 1 and f"(process {other.pid})" in named[0] and "shared_gpu" not in own.codes, f"{named}, own {own.codes}"
 

@@ -5,6 +5,7 @@ import concurrent.futures
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -295,7 +296,8 @@ def a_dry_run_looks_at_every_setting(machine):
     for words in (["-L", "t=0.3,3"], ["-L", "t=0.3,3", "--power-limit", "200W,300W"]):
         done, answer = machine.sweep("--gpu", "sim:a100", *words, "--dry-run", program=["sleep", "{t}"])
         warning = [w for w in answer["warnings"] if w["code"] == "too_short"]
-        found.append((done.returncode, warning[0]["message"] if warning else None, warning[0]["count"] if warning else 0))
+        message = warning[0]["message"] if warning else ""
+        found.append((done.returncode, message, sum(int(n) for n in re.findall(r"(\d+) points? (?:will|may) not", message))))
     short = [f for f in found if f[0] == 0 and f[1] and "with t=0.3" in f[1]]
     both = "will not count" in found[1][1] and "may not" in found[1][1]
     return len(short) == 2 and found[0][2] < found[1][2] and both, found
