@@ -50,7 +50,7 @@ bool row(const Spec& spec, double slowdown) {
   return holds;
 }
 
-// plan_bench coupled SWITCH_S SWITCH_J [FAMILY [GPUS [SEED [MIN_RUN_S [REPEATS]]]]]
+// plan_bench coupled SWITCH_S SWITCH_J [FAMILY [GPUS [SEED [MIN_RUN_S [REPEATS [SLOWDOWN]]]]]]
 int coupled(const std::vector<std::string>& args) {
   Spec spec;
   spec.switch_time_s = std::stod(args.at(0));
@@ -68,7 +68,10 @@ int coupled(const std::vector<std::string>& args) {
       if (args.size() > 3 && args[3] != "0" && std::stoul(args[3]) != gpus) continue;
       spec.family = family;
       spec.gpus = gpus;
-      for (const double slowdown : {0.01, 0.03, 0.05, 0.1}) all = row(spec, slowdown) && all;
+      for (const double slowdown : {0.01, 0.03, 0.05, 0.1}) {
+        if (args.size() > 7 && std::stod(args[7]) != slowdown) continue;
+        all = row(spec, slowdown) && all;
+      }
     }
   }
   return all ? 0 : 1;

@@ -25,6 +25,9 @@ namespace {
 constexpr double kSame = 1e-9;
 // Without switch cost plans are cheap to improve: to this gap, whatever the target.
 constexpr double kCheapGap = 1e-6;
+// Gaps from which annealing with a price follows, and from which it takes longer.
+constexpr double kPricedFrom = 3e-3;
+constexpr double kLongFrom = 1e-2;
 // The bound of pairs of GPUs is dear: from this gap on, and with so many steps of its sums; then,
 // in the ranges of gaps below, with more points in time, and as many steps again.
 constexpr double kPairsFrom = 2e-3;
@@ -301,12 +304,14 @@ void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double
     best.lower_bound_j = std::max(best.lower_bound_j, value);
     return value;
   };
+  const double alone_j = best.lower_bound_j;
   double last = -kInfinity;
   double good_scale = 1;
   double scale = 1;
   for (int pass = 0; pass < std::min(passes, 4.0); ++pass, scale += 0.025) {
     const double value = try_scale(scale, 1);
     if (value <= last) break;
+    if (!(value > alone_j)) return;
     last = value;
     good_scale = scale;
   }
@@ -383,12 +388,20 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
   };
   anneal->set_prices(prices, deadline_s);
   const auto effort = static_cast<std::uint64_t>(std::max(options.effort, 1));
-  std::uint64_t moves = 500 * problem.packs.size() * effort;
-  for (std::uint64_t round = 1; round <= (warm ? 1 : 2); ++round, moves *= 10) {
-    if (gap() <= std::max(options.target_gap, round == 1 ? 0.0 : 3e-3)) break;
+  const std::uint64_t moves = 500 * problem.packs.size() * effort;
+  // A short run shows how much is left; what a price finds takes a longer one.
+  for (const bool priced : {false, true}) {
+    if (priced && (warm || gap() <= kPricedFrom)) break;
+    if (gap() <= options.target_gap) break;
     const Choice& from = best.choice.empty() ? start : best.choice;
     if (from.empty()) break;
-    consider(best, anneal->run(from, {0.06 * unit, 0.002 * unit, moves, round}), deadline_s);
+    const std::uint64_t longer = !priced ? 1 : alone && gap() > kLongFrom ? 8 : 4;
+    const Anneal::Cooling cooling{.from_j = 0.06 * unit,
+                                  .to_j = 0.002 * unit,
+                                  .moves = moves * longer,
+                                  .seed = priced ? 2U : 1U,
+                                  .priced = priced};
+    consider(best, anneal->run(from, cooling), deadline_s);
   }
   if (alone && gap() > std::max(options.target_gap, kPairsFrom))
     raise_by_pairs(best, prices, deadline_s);

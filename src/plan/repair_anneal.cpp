@@ -76,34 +76,9 @@ Anneal::Anneal(const Problem& problem, const Network& net) : problem_(problem), 
   end_.resize(n);
   tail_.resize(n);
   way_.resize(n);
+  part_of_.assign(n, kNoIndex);
+  trial_.resize(n);
   dirty_.assign(n / 64 + 1, 0);
-}
-
-// Packs whose waits are the same. `next`: what they lead to. Without lags the neighbour on the
-// pack's own GPU may count as one of them, as it comes no earlier than that anyway.
-void Anneal::find_meetings(Side& side, bool next) {
-  constexpr std::size_t kFew = 2;
-  const auto n = static_cast<std::uint32_t>(net_.row.size());
-  side.meeting.assign(n, kNoIndex);
-  std::map<std::vector<Wait>, std::vector<std::uint32_t>> packs;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const std::span<const Wait> own = side.of(i);
-    if (own.size() <= kFew) continue;
-    std::vector<Wait> waits(own.begin(), own.end());
-    if (std::ranges::all_of(waits, [](const Wait& w) { return w.lag_s == 0; })) {
-      const std::uint32_t g = gpu_of_[i];
-      if (next && i + 1 < net_.row_begin[g + 1]) waits.push_back({i + 1, 0});
-      if (!next && i > net_.row_begin[g]) waits.push_back({i - 1, 0});
-    }
-    std::ranges::sort(waits);
-    packs[std::move(waits)].push_back(i);
-  }
-  for (const auto& [waits, alike] : packs) {
-    if (alike.size() <= kFew) continue;
-    for (const std::uint32_t i : alike)
-      side.meeting[i] = static_cast<std::uint32_t>(side.meetings.size());
-    side.meetings.push_back({.waits = waits});
-  }
 }
 
 void Anneal::set_prices(std::span<const double> prices, double deadline_s) {
@@ -111,7 +86,7 @@ void Anneal::set_prices(std::span<const double> prices, double deadline_s) {
   double value = 0;
   for (std::size_t a = 0; a < net_.arcs.size(); ++a)
     if (net_.arcs[a].tail == Network::kBegin) value += prices[a];
-  penalty_w_ = 1.5 * value;
+  makespan_w_ = value;
   for (std::uint32_t g = 0; g < clocks_.size(); ++g) {
     for (std::uint32_t i = net_.row_begin[g]; i < net_.row_begin[g + 1]; ++i) {
       const double price = prices[net_.pack_arc[i]];
@@ -126,113 +101,6 @@ void Anneal::set_prices(std::span<const double> prices, double deadline_s) {
     }
   }
 }
-
-void Anneal::time_forward() {
-  const double tau = problem_.switching.time_s;
-  ++pass_;
-  for (const std::uint32_t i : order_) {
-    const std::uint32_t g = gpu_of_[i];
-    double start = 0;
-    if (i > net_.row_begin[g]) start = end_[i - 1] + (at_[i] != at_[i - 1] ? tau : 0.0);
-    start = latest(in_, i, start, [&](const Wait& w) { return end_[w.pack] + w.lag_s; });
-    end_[i] = start + now_s_[i];
-  }
-  take_makespan();
-}
-
-double Anneal::tail_of(std::uint32_t i) {
-  const double tau = problem_.switching.time_s;
-  const std::uint32_t first = net_.row_begin[gpu_of_[i]];
-  double tail = 0;
-  if (i + 1 < net_.row_begin[gpu_of_[i] + 1]) {
-    tail = way_[i + 1] + (at_[i] != at_[i + 1] ? tau : 0.0);
-  } else if (problem_.repeats && at_[i] != at_[first]) {
-    tail = tau;
-  }
-  return latest(out_, i, tail, [&](const Wait& w) { return way_[w.pack] + w.lag_s; });
-}
-
-void Anneal::time_backward() {
-  ++pass_;
-  for (std::size_t p = order_.size(); p-- > 0;) {
-    const std::uint32_t i = order_[p];
-    tail_[i] = tail_of(i);
-    way_[i] = tail_[i] + now_s_[i];
-  }
-}
-
-// A good clock for a stretch at its prices, leaning to faster or slower at random.
-std::uint32_t Anneal::suggest(std::uint32_t gpu, std::uint32_t from, std::uint32_t to) {
-  const double lean = 0.6 + 0.9 * random_.uniform();
-  const std::size_t last = table_[to - 1];
-  const bool whole = from == net_.row_begin[gpu];
-  const std::size_t before = whole ? 0 : table_[from - 1];
-  std::uint32_t best = 0;
-  double least = kInfinity;
-  for (std::uint32_t c = 0; c < clocks_[gpu].size(); ++c) {
-    double cost = sum_own_[last + c] + lean * sum_priced_[last + c];
-    if (!whole) cost -= sum_own_[before + c] + lean * sum_priced_[before + c];
-    if (cost < least) {
-      least = cost;
-      best = c;
-    }
-  }
-  return best;
-}
-
-bool Anneal::propose(Move& move) {
-  const auto n = static_cast<std::uint32_t>(order_.size());
-  const std::uint32_t i = random_.below(n);
-  const std::uint32_t g = gpu_of_[i];
-  const std::uint32_t low = net_.row_begin[g];
-  const std::uint32_t high = net_.row_begin[g + 1];
-  const auto clocks = static_cast<std::uint32_t>(clocks_[g].size());
-  const auto near = [&](std::uint32_t c, std::uint32_t most) {
-    const std::uint32_t step = 1 + random_.below(most);
-    if ((random_.next() >> 63U) != 0) return std::min(c + step, clocks - 1);
-    return c >= step ? c - step : 0;
-  };
-  std::uint32_t from = i;
-  std::uint32_t to = i + 1;
-  const auto whole_run = [&] {
-    while (from > low && at_[from - 1] == at_[i]) --from;
-    while (to < high && at_[to] == at_[i]) ++to;
-  };
-  std::uint32_t clock = at_[i];
-  const std::uint32_t kind = random_.below(16);
-  if (kind < 4) {  // a run gets a clock near its own
-    whole_run();
-    clock = kind < 3 ? near(clock, 3) : suggest(g, from, to);
-  } else if (kind < 9) {  // the end of a run moves
-    const std::uint32_t length = 1 + random_.below(4);
-    while (from > low && at_[from - 1] == at_[i]) --from;
-    if (from == low) return false;
-    if ((random_.next() >> 63U) != 0) {
-      clock = at_[from - 1];
-      to = std::min(from + length, high);
-    } else {
-      clock = at_[from];
-      to = from;
-      from = from >= low + length ? from - length : low;
-    }
-  } else if (kind < 11) {  // a run joins a neighbour
-    whole_run();
-    const bool left = to == high || (from > low && (random_.next() >> 63U) != 0);
-    if (left && from == low) return false;
-    clock = left ? at_[from - 1] : at_[to];
-  } else {  // a stretch gets a clock of its own
-    to = std::min(high, i + 1 + random_.below(12));
-    clock = kind < 14 ? suggest(g, from, to) : near(clock, 6);
-  }
-  bool differs = false;
-  for (std::uint32_t r = from; r < to; ++r) {
-    if (!listed(r, clock)) return false;
-    differs = differs || at_[r] != clock;
-  }
-  move = {g, from, to, clock};
-  return differs;
-}
-
 bool Anneal::runs_long_enough(std::uint32_t gpu) const {
   const double shortest = shortest_run(problem_.switching.min_run_s);
   const std::uint32_t low = net_.row_begin[gpu];
@@ -255,68 +123,140 @@ bool Anneal::runs_long_enough(std::uint32_t gpu) const {
   return good && first_run >= shortest && run >= shortest;
 }
 
-// Takes the move if it makes the cost grow by less than `bar`.
-bool Anneal::consider(const Move& move, double bar) {
-  ++counts_.tried;
-  const double tau = problem_.switching.time_s;
-  const std::uint32_t low = net_.row_begin[move.gpu];
-  const std::uint32_t high = net_.row_begin[move.gpu + 1];
-  const std::uint32_t c = move.clock;
-  int changes = 0;
+// Energy of the packs of a part and of its changes of clock, less what they take now.
+double Anneal::own_energy(const Part& part, int& changes) const {
+  const std::uint32_t low = net_.row_begin[part.gpu];
+  const std::uint32_t high = net_.row_begin[part.gpu + 1];
+  const std::uint32_t c = part.clock;
   double energy = 0;
-  if (move.from > low)
-    changes += (at_[move.from - 1] != c) - (at_[move.from - 1] != at_[move.from]);
-  if (move.to < high) changes += (at_[move.to] != c) - (at_[move.to] != at_[move.to - 1]);
-  for (std::uint32_t r = move.from; r < move.to; ++r) {
+  if (part.from > low)
+    changes += (at_[part.from - 1] != c) - (at_[part.from - 1] != at_[part.from]);
+  if (part.to < high) changes += (at_[part.to] != c) - (at_[part.to] != at_[part.to - 1]);
+  for (std::uint32_t r = part.from; r < part.to; ++r) {
     energy += own_[table_[r] + c] - own_[table_[r] + at_[r]];
-    if (r > move.from && at_[r] != at_[r - 1]) --changes;
+    if (r > part.from && at_[r] != at_[r - 1]) --changes;
   }
-  if (problem_.repeats && (move.from == low || move.to == high)) {
-    const std::uint32_t first = move.from == low ? c : at_[low];
-    const std::uint32_t last = move.to == high ? c : at_[high - 1];
+  if (problem_.repeats && (part.from == low || part.to == high)) {
+    const std::uint32_t first = part.from == low ? c : at_[low];
+    const std::uint32_t last = part.to == high ? c : at_[high - 1];
     changes += (first != last) - (at_[low] != at_[high - 1]);
   }
-  energy += changes * problem_.switching.energy_j;
-  const double late = std::max(makespan_s_ - deadline_s_, 0.0);
-  // The best that can happen: all lateness goes and the makespan shrinks by what the packs gain.
-  double gain = 0;
-  if (late > 0 || net_.idle_w > 0) {
-    bool critical = false;
-    for (std::uint32_t r = move.from; r < move.to; ++r) {
-      gain += now_s_[r] - slot_time(r, c);
-      critical = critical || end_[r] + tail_[r] >= makespan_s_ * (1 - 1e-9);
-    }
-    gain = critical ? std::max(gain - changes * tau, 0.0) : 0.0;
-  }
-  if (energy - penalty_w_ * std::min(late, gain) - net_.idle_w * gain > bar) return false;
+  return energy + changes * problem_.switching.energy_j;
+}
 
-  double previous = move.from > low ? end_[move.from - 1] : 0.0;
+// The most that the makespan can shrink by.
+double Anneal::gain_of(const Part& part, int changes) const {
+  bool critical = false;
+  double gain = 0;
+  for (std::uint32_t r = part.from; r < part.to; ++r) {
+    gain += now_s_[r] - slot_time(r, part.clock);
+    critical = critical || end_[r] + tail_[r] >= makespan_s_ * (1 - 1e-9);
+  }
+  return critical ? std::max(gain - changes * problem_.switching.time_s, 0.0) : 0.0;
+}
+
+// Whether the clock changes right before a pack of a part once it is taken.
+bool Anneal::change_before(const Part& part, std::uint32_t r) const {
+  return r == part.from && r > net_.row_begin[part.gpu] && at_[r - 1] != part.clock;
+}
+
+// What a pack of a part and the change before it take less than now.
+double Anneal::won_at(const Part& part, std::uint32_t r) const {
+  const bool changed = r > net_.row_begin[part.gpu] && at_[r] != at_[r - 1];
+  const bool gone = changed && !change_before(part, r);
+  return std::max(now_s_[r] - slot_time(r, part.clock), 0.0) +
+         (gone ? problem_.switching.time_s : 0.0);
+}
+
+// At least the longest way through the packs of a part. What they wait for may come earlier by all
+// that was won before.
+double Anneal::least_makespan(const Part& part) const {
+  const double tau = problem_.switching.time_s;
+  const std::uint32_t low = net_.row_begin[part.gpu];
+  const std::uint32_t high = net_.row_begin[part.gpu + 1];
+  double previous = part.from > low ? end_[part.from - 1] : 0.0;
   double makespan = 0;
-  for (std::uint32_t r = move.from; r < move.to; ++r) {
+  double won = 0;
+  for (std::uint32_t r = part.from; r < part.to; ++r) {
     double start = previous;
-    if (r == move.from && r > low && at_[r - 1] != c) start += tau;
-    for (const Wait& w : in_.of(r)) start = std::max(start, end_[w.pack] + w.lag_s);
-    previous = start + slot_time(r, c);
+    if (change_before(part, r)) start += tau;
+    for (const Wait& w : in_.of(r)) start = std::max(start, end_[w.pack] + w.lag_s - won);
+    previous = start + slot_time(r, part.clock);
+    won += won_at(part, r);
     for (const Wait& w : out_.of(r))
       makespan = std::max(makespan, previous + w.lag_s + now_s_[w.pack] + tail_[w.pack]);
   }
-  if (move.to < high)
-    makespan = std::max(
-        makespan, previous + (at_[move.to] != c ? tau : 0.0) + now_s_[move.to] + tail_[move.to]);
-  else
-    makespan = std::max(makespan, previous);
-  const auto cost_of = [&](double span) {
-    return penalty_w_ * std::max(span - deadline_s_, 0.0) + net_.idle_w * span;
-  };
+  if (part.to == high) return std::max(makespan, previous);
+  return std::max(makespan, previous + (at_[part.to] != part.clock ? tau : 0.0) + now_s_[part.to] +
+                                tail_[part.to]);
+}
+
+// The same for several parts; what they wait for among themselves is worked out anew.
+double Anneal::least_makespan(const Move& move) {
+  const double tau = problem_.switching.time_s;
+  touched_.clear();
+  for (std::uint32_t p = 0; p < move.size(); ++p)
+    for (std::uint32_t r = move[p].from; r < move[p].to; ++r) {
+      touched_.push_back(net_.row[r]);
+      part_of_[r] = p;
+    }
+  std::ranges::sort(touched_);
+  double makespan = 0;
+  double won = 0;
+  for (const std::uint32_t pack : touched_) {
+    const std::uint32_t r = order_[pack];
+    const Part& part = move[part_of_[r]];
+    const auto end = [&](std::uint32_t i) {
+      return part_of_[i] == kNoIndex ? end_[i] - won : trial_[i];
+    };
+    double start = 0;
+    if (r > net_.row_begin[part.gpu])
+      start = (r == part.from ? end_[r - 1] : trial_[r - 1]) + (change_before(part, r) ? tau : 0.0);
+    for (const Wait& w : in_.of(r)) start = std::max(start, end(w.pack) + w.lag_s);
+    trial_[r] = start + slot_time(r, part.clock);
+    makespan = std::max(makespan, trial_[r]);
+    won += won_at(part, r);
+    for (const Wait& w : out_.of(r))
+      if (part_of_[w.pack] == kNoIndex)
+        makespan = std::max(makespan, trial_[r] + w.lag_s + way_[w.pack]);
+    if (r + 1 == part.to && part.to < net_.row_begin[part.gpu + 1])
+      makespan =
+          std::max(makespan, trial_[r] + (at_[part.to] != part.clock ? tau : 0.0) + way_[part.to]);
+  }
+  for (const std::uint32_t pack : touched_) part_of_[order_[pack]] = kNoIndex;
+  return makespan;
+}
+
+// Takes the move if it makes the cost grow by less than `bar`.
+bool Anneal::consider(const Move& move, double bar) {
+  ++counts_.tried;
+  double energy = 0;
+  double gain = 0;
+  const double late = std::max(makespan_s_ - deadline_s_, 0.0);
+  const double per_s = net_.idle_w + price_w_;
+  for (const Part& part : move) {
+    int changes = 0;
+    energy += own_energy(part, changes);
+    if (late > 0 || per_s > 0) gain += gain_of(part, changes);
+  }
+  // The best that can happen: all lateness goes and the makespan shrinks by what the packs gain.
+  if (energy - penalty_w_ * std::min(late, gain) - per_s * gain > bar) return false;
   const double now = cost_of(makespan_s_);
-  if (energy + cost_of(std::max(makespan, makespan_s_ - gain)) - now > bar) return false;
+  const double least = move.size() == 1 ? least_makespan(move.front()) : least_makespan(move);
+  if (energy + cost_of(std::max(least, makespan_s_ - gain)) - now > bar) return false;
 
   ++counts_.timed;
-  saved_.assign(at_.begin() + move.from, at_.begin() + move.to);
-  std::fill(at_.begin() + move.from, at_.begin() + move.to, c);
-  for (std::uint32_t r = move.from; r < move.to; ++r) now_s_[r] = slot_time(r, c);
+  saved_.clear();
+  for (const Part& part : move) {
+    for (std::uint32_t r = part.from; r < part.to; ++r) {
+      saved_.push_back(at_[r]);
+      at_[r] = part.clock;
+      now_s_[r] = slot_time(r, part.clock);
+    }
+  }
   const double before = makespan_s_;
-  bool good = problem_.switching.min_run_s <= 0 || runs_long_enough(move.gpu);
+  bool good = problem_.switching.min_run_s <= 0 ||
+              std::ranges::all_of(move, [&](const Part& p) { return runs_long_enough(p.gpu); });
   undo_.clear();
   if (good) {
     time_changed(move);
@@ -324,8 +264,13 @@ bool Anneal::consider(const Move& move, double bar) {
   }
   if (!good) {
     for (const auto& [i, end] : undo_) end_[i] = end;
-    std::copy(saved_.begin(), saved_.end(), at_.begin() + move.from);
-    for (std::uint32_t r = move.from; r < move.to; ++r) now_s_[r] = slot_time(r, at_[r]);
+    auto saved = saved_.begin();
+    for (const Part& part : move) {
+      for (std::uint32_t r = part.from; r < part.to; ++r) {
+        at_[r] = *saved++;
+        now_s_[r] = slot_time(r, at_[r]);
+      }
+    }
     makespan_s_ = before;
     return false;
   }
@@ -335,85 +280,19 @@ bool Anneal::consider(const Move& move, double bar) {
   return true;
 }
 
-// Ends of the packs of a move and of all that follow, as far as they change.
-void Anneal::time_changed(const Move& move) {
-  const double tau = problem_.switching.time_s;
-  const std::uint32_t high = net_.row_begin[move.gpu + 1];
-  ++pass_;
-  std::uint32_t first_word = static_cast<std::uint32_t>(dirty_.size());
-  const auto mark = [&](std::uint32_t i) {
-    const std::uint32_t p = net_.row[i];
-    dirty_[p / 64] |= std::uint64_t{1} << (p % 64);
-    first_word = std::min(first_word, p / 64);
-  };
-  for (std::uint32_t r = move.from; r < std::min(move.to + 1, high); ++r) mark(r);
-  for (std::uint32_t word = first_word; word < dirty_.size(); ++word) {
-    while (dirty_[word] != 0) {
-      const auto bit = static_cast<std::uint32_t>(std::countr_zero(dirty_[word]));
-      dirty_[word] &= dirty_[word] - 1;
-      const std::uint32_t i = order_[word * 64 + bit];
-      const std::uint32_t g = gpu_of_[i];
-      double start = 0;
-      if (i > net_.row_begin[g]) start = end_[i - 1] + (at_[i] != at_[i - 1] ? tau : 0.0);
-      start = latest(in_, i, start, [&](const Wait& w) { return end_[w.pack] + w.lag_s; });
-      const double end = start + now_s_[i];
-      if (end == end_[i]) continue;
-      undo_.emplace_back(i, end_[i]);
-      end_[i] = end;
-      if (i + 1 < net_.row_begin[g + 1]) mark(i + 1);
-      mark_all(out_, i, mark);
-    }
-  }
-  take_makespan();
-}
-
-void Anneal::take_makespan() {
-  const double tau = problem_.switching.time_s;
-  makespan_s_ = 0;
-  for (std::uint32_t g = 0; g < clocks_.size(); ++g) {
-    const std::uint32_t first = net_.row_begin[g];
-    const std::uint32_t last = net_.row_begin[g + 1];
-    if (first == last) continue;
-    const bool wraps = problem_.repeats && at_[first] != at_[last - 1];
-    makespan_s_ = std::max(makespan_s_, end_[last - 1] + (wraps ? tau : 0.0));
-  }
-}
-
-// The same backwards for tails.
-void Anneal::tail_changed(const Move& move) {
-  const std::uint32_t low = net_.row_begin[move.gpu];
-  const std::uint32_t high = net_.row_begin[move.gpu + 1];
-  ++pass_;
-  for (std::uint32_t r = move.from; r < move.to; ++r) way_[r] = tail_[r] + now_s_[r];
-  std::uint32_t words = 0;
-  const auto mark = [&](std::uint32_t i) {
-    const std::uint32_t p = net_.row[i];
-    dirty_[p / 64] |= std::uint64_t{1} << (p % 64);
-    words = std::max(words, p / 64 + 1);
-  };
-  // The packs of the move, all that wait for them, and the last one, whose change may lead around
-  // the end.
-  for (std::uint32_t r = move.from > low ? move.from - 1 : low; r < move.to; ++r) {
-    mark(r);
-    for (const Wait& w : in_.of(r)) mark(w.pack);
-  }
-  if (problem_.repeats && move.from == low) mark(high - 1);
-  for (std::uint32_t word = words; word-- > 0;) {
-    while (dirty_[word] != 0) {
-      const auto bit = 63U - static_cast<std::uint32_t>(std::countl_zero(dirty_[word]));
-      dirty_[word] ^= std::uint64_t{1} << bit;
-      const std::uint32_t i = order_[word * 64 + bit];
-      const double tail = tail_of(i);
-      if (tail == tail_[i]) continue;
-      tail_[i] = tail;
-      way_[i] = tail + now_s_[i];
-      if (i > net_.row_begin[gpu_of_[i]]) mark(i - 1);
-      mark_all(in_, i, mark);
-    }
-  }
+// Dearer where plans end late, cheaper where they end early.
+void Anneal::lead_price(double step) {
+  // So far from the deadline the price changes as fast as it may.
+  constexpr double kFar = 2e-3;
+  const double off = (makespan_s_ - deadline_s_) / std::max(kFar * deadline_s_, 1e-300);
+  price_w_ *= std::exp(step * std::clamp(off, -1.0, 1.0));
 }
 
 Choice Anneal::run(const Choice& choice, const Cooling& cooling) {
+  // How much of a priced run has a price, how often that is set, and how fast it may change.
+  constexpr double kPriced = 0.75;
+  constexpr std::uint64_t kTimes = 4096;
+  constexpr double kFastest = 0.01;
   random_.state = cooling.seed;
   const auto n = static_cast<std::uint32_t>(order_.size());
   energy_j_ = 0;
@@ -433,18 +312,29 @@ Choice Anneal::run(const Choice& choice, const Cooling& cooling) {
   const auto cost = [&] { return energy_j_ + net_.idle_w * makespan_s_; };
   if (makespan_s_ <= deadline_s_) best_cost = cost();
   const double ratio = std::log(cooling.to_j / cooling.from_j);
-  Move move;
+  const auto priced = static_cast<std::uint64_t>(
+      cooling.priced ? kPriced * static_cast<double>(cooling.moves) : 0.0);
+  const std::uint64_t every = std::max<std::uint64_t>(cooling.moves / kTimes, 1);
+  price_w_ = priced > 0 ? std::max(makespan_w_ - net_.idle_w, 1e-3 * makespan_w_) : 0;
+  penalty_w_ = priced > 0 ? 0 : 1.5 * makespan_w_;
   for (std::uint64_t m = 0; m < cooling.moves; ++m) {
-    if (!propose(move)) continue;
+    if (m < priced && m % every == 0) lead_price(kFastest);
+    if (priced > 0 && m == priced) {
+      penalty_w_ = 1.5 * (price_w_ + net_.idle_w);
+      price_w_ = 0;
+    }
+    const bool together = cooling.priced && random_.below(8) == 0;
+    if (!(together ? propose_together(move_) : propose(move_))) continue;
     const double heat = cooling.from_j * std::exp(ratio * static_cast<double>(m) /
                                                   static_cast<double>(cooling.moves));
     const double bar = -heat * std::log(1 - random_.uniform());
-    if (!consider(move, bar)) continue;
+    if (!consider(move_, bar)) continue;
     if (makespan_s_ <= deadline_s_ && cost() < best_cost - 1e-9) {
       best_cost = cost();
       best = at_;
     }
   }
+  price_w_ = 0;
   if (best_cost == kInfinity) return choice;
   Choice out(choice);
   for (std::uint32_t i = 0; i < n; ++i) out[net_.row[i]] = option_[table_[i] + best[i]];

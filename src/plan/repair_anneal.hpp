@@ -27,6 +27,10 @@ class Anneal {
     double to_j = 0.01;
     std::uint64_t moves = 0;
     std::uint64_t seed = 1;
+    /// Also pays for time before the deadline, at a price that is led so that plans end there: then
+    /// time that is lost in one place and won in another need not come in one move. Also tries
+    /// moves of several GPUs at once.
+    bool priced = false;
   };
   /// Starts at `choice`; returns the best plan met within the deadline, or `choice` if there is
   /// none.
@@ -51,10 +55,11 @@ class Anneal {
       return static_cast<std::uint32_t>((next() >> 32U) * n >> 32U);
     }
   };
-  struct Move {
+  struct Part {
     std::uint32_t gpu = 0, from = 0, to = 0;  // indices into row
     std::uint32_t clock = 0;                  // of clocks_ of the gpu
   };
+  using Move = std::vector<Part>;  // of different GPUs
   struct Wait {
     std::uint32_t pack = 0;  // index into row
     double lag_s = 0;
@@ -79,8 +84,24 @@ class Anneal {
   };
 
   bool propose(Move& move);
-  [[nodiscard]] std::uint32_t suggest(std::uint32_t gpu, std::uint32_t from, std::uint32_t to);
+  bool propose_together(Move& move);
+  [[nodiscard]] std::uint32_t near(std::uint32_t gpu, std::uint32_t clock, std::uint32_t most);
+  [[nodiscard]] std::uint32_t suggest(const Part& part, double lean) const;
+  [[nodiscard]] double lean() { return 0.6 + 0.9 * random_.uniform(); }
+  void whole_run(Part& part) const;
+  [[nodiscard]] Part meanwhile(std::uint32_t gpu, double from_s, double to_s) const;
+  [[nodiscard]] bool possible(const Part& part, bool& differs) const;
   bool consider(const Move& move, double bar);
+  [[nodiscard]] double own_energy(const Part& part, int& changes) const;
+  [[nodiscard]] double gain_of(const Part& part, int changes) const;
+  [[nodiscard]] bool change_before(const Part& part, std::uint32_t r) const;
+  [[nodiscard]] double won_at(const Part& part, std::uint32_t r) const;
+  [[nodiscard]] double least_makespan(const Part& part) const;
+  [[nodiscard]] double least_makespan(const Move& move);
+  [[nodiscard]] double cost_of(double span) const {
+    return penalty_w_ * std::max(span - deadline_s_, 0.0) + (net_.idle_w + price_w_) * span;
+  }
+  void lead_price(double step);
   void time_forward();
   void time_backward();
   void time_changed(const Move& move);
@@ -134,7 +155,9 @@ class Anneal {
   Side in_, out_;
   std::uint64_t pass_ = 0;
   double deadline_s_ = 0;
-  double penalty_w_ = 0;
+  double makespan_w_ = 0;  // the price of time at the deadline
+  double penalty_w_ = 0;   // of time beyond the deadline
+  double price_w_ = 0;     // of all time, beside idle power
 
   Random random_;
   Counts counts_;
@@ -146,6 +169,10 @@ class Anneal {
   double makespan_s_ = 0;
   double energy_j_ = 0;  // without idle power x makespan
   std::vector<std::uint32_t> saved_;
+  Move move_;
+  // Of a move of several GPUs: its packs, which part each is of, and when each would end.
+  std::vector<std::uint32_t> touched_, part_of_;
+  std::vector<double> trial_;
   std::vector<std::uint64_t> dirty_;  // a bit a pack, in the order of the problem
   std::vector<std::pair<std::uint32_t, double>> undo_;
 };
