@@ -19,8 +19,18 @@ Mark BoardView::mark_at(Nanoseconds at) const {
   const auto mark = [&](std::uint64_t k) -> const Mark& {
     return store_.history[k % kHistoryLength];
   };
-  std::uint64_t low = first;
+  // Mostly the last few are asked for: in growing steps from the end, for each probe of a history
+  // that lies cold in memory costs more than all that is computed.
   std::uint64_t high = b.marks;
+  std::uint64_t low = first;
+  for (std::uint64_t step = 1; high > first; step *= 2) {
+    const std::uint64_t probe = high - first > step ? high - step : first;
+    if (mark(probe).at <= at) {
+      low = probe + 1;
+      break;
+    }
+    high = probe;
+  }
   while (low < high) {  // the first mark after `at`
     const std::uint64_t middle = low + (high - low) / 2;
     if (mark(middle).at <= at) {

@@ -60,6 +60,7 @@ Return Session::init(bool amd) {
   if ((*machine)->config().model->identity.amd != amd || has(CallFault::kNoDriver))
     return Return::kDriverNotLoaded;
   if (has(CallFault::kVersionMismatch)) return Return::kLibRmVersionMismatch;
+  any_fault_.store(!(*machine)->config().call_faults.empty(), std::memory_order_release);
   machine_ = std::move(*machine);
   users_ = 1;
   return Return::kSuccess;
@@ -84,6 +85,7 @@ std::shared_ptr<Machine> Session::machine() {
 }
 
 std::optional<Nanoseconds> Session::fault_since(CallFault fault) {
+  if (!any_fault_.load(std::memory_order_acquire)) return std::nullopt;
   const auto m = machine();
   if (m == nullptr) return std::nullopt;
   for (const TimedFault& timed : m->config().call_faults) {

@@ -2,6 +2,7 @@
 // takes. The codes are NVML's; AMD SMI's calls translate them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,7 @@ class Session {
   std::mutex mutex_;
   std::shared_ptr<Machine> machine_;
   int users_ = 0;
+  std::atomic<bool> any_fault_{false};  ///< of calls
   bool hushed_ = false;
   std::string complaint_;
 };

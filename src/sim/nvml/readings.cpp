@@ -149,8 +149,9 @@ Return nvmlDeviceGetTotalEnergyConsumption(Device device, std::uint64_t* millijo
 Return nvmlDeviceGetFieldValues(Device device, std::int32_t count, FieldValue* fields) {
   if (fields == nullptr || count <= 0) return Return::kInvalidArgument;
   return with_device(device, CallKind::kReading, [&](BoardView& view, Nanoseconds now, Target) {
+    const auto stamp = static_cast<std::int64_t>(ergon::sim::epoch_us(now));
     for (std::int32_t k = 0; k < count; ++k) {
-      fields[k].timestamp_us = static_cast<std::int64_t>(ergon::sim::epoch_us(now));
+      fields[k].timestamp_us = stamp;
       fields[k].latency_us = 0;
       fields[k].value.as_ullong = 0;
       fields[k].status = ergon::sim::one_field(view, now, fields[k]);
