@@ -126,6 +126,7 @@ class Measurer {
       std::string list;
       for (const auto& process : *processes) {
         list += (list.empty() ? "" : ", ") + std::to_string(process.pid);
+        if (!run::is_visible(process.pid)) list += " which this namespace cannot see";
         named_.push_back({.gpu = gpu->identity().id, .pid = process.pid});
       }
       context_.warn("shared_gpu", "other programs use GPU " + gpu->identity().id + " (process " +

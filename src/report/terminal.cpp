@@ -141,6 +141,7 @@ class Terminal {
     if (total <= limit) return;
     for (const bool anywhere : {false, true}) {
       std::vector<int> least;
+      least.reserve(widths.size());
       for (std::size_t c = 0; c < widths.size(); ++c)
         least.push_back(least_of(head, cells, c, shown[c], widths[c], anywhere));
       while (total > limit) {

@@ -105,11 +105,12 @@ def failure_36_lock_accepted_but_not_held(machine):
 
 
 def failure_37_what_a_memory_lock_costs_is_seen(machine):
+    phases_file(machine.folder, [{"name": "work", "duration_s": 2.2, "compute": 0.3, "memory": 0.9}])
     _, answer = machine.sweep("--gpu", "sim:rtx4090", "--mem", "5001MHz", *QUICK)
     point = [p for p in answer["points"] if p["asked"]["memory_clock_hz"]][0]
     base = answer["baselines"][0]
     good = point["valid"] and point["memory_clock_hz"] == 5001e6 and base["count"] == 2
-    return good and point["time_s"] >= base["time_s"] * 0.99, (point, base)
+    return good and point["time_s"] > base["time_s"] * 1.3, (point["time_s"], base["time_s"], point, base)
 
 
 def failure_38_asked_and_achieved_are_two_columns(machine):
