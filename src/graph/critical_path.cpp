@@ -199,8 +199,18 @@ std::vector<RuleCount> edges_by_rule(const Timing& timing) {
   const Graph::Impl& g = timing.graph().impl();
   std::vector<RuleCount> counts(kRules);
   for (std::size_t r = 0; r < kRules; ++r) counts[r].rule = static_cast<Rule>(r);
-  std::array<std::uint64_t, 256> by_flags{};
-  for (const std::uint8_t flags : g.flags) ++by_flags[flags];
+  // Four counters of each, in turns: one would wait for its own last value.
+  using Counters = std::array<std::array<std::uint64_t, 4>, 256>;
+  const auto sums = [](const Counters& counters) {
+    std::array<std::uint64_t, 256> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const std::uint64_t count : counters[i]) all[i] += count;
+    }
+    return all;
+  };
+  Counters edges{};
+  for (std::size_t e = 0; e < g.flags.size(); ++e) ++edges[g.flags[e]][e % 4];
+  const auto by_flags = sums(edges);
   for (std::size_t flags = 0; flags < by_flags.size(); ++flags) {
     if (by_flags[flags] == 0) continue;
     RuleCount& c = counts[static_cast<std::size_t>(edge_rule(static_cast<std::uint8_t>(flags)))];
@@ -217,17 +227,16 @@ std::vector<RuleCount> edges_by_rule(const Timing& timing) {
     }
   }
   const Times times(timing);
-  // Four counters of each, in turns: one would wait for its own last value.
-  std::array<std::array<std::uint64_t, 4>, 256> binding{};
+  Counters binding{};
   for (NodeId n = 0; n < g.size(); ++n) {
     const std::size_t e = decisive_edge(g, times, n, kNoEdge);
     if (e != kNoEdge) ++binding[g.flags[e]][n % 4];
   }
-  for (std::size_t flags = 0; flags < binding.size(); ++flags) {
-    const auto& b = binding[flags];
-    if ((b[0] | b[1] | b[2] | b[3]) == 0) continue;
+  const auto bound = sums(binding);
+  for (std::size_t flags = 0; flags < bound.size(); ++flags) {
+    if (bound[flags] == 0) continue;
     counts[static_cast<std::size_t>(edge_rule(static_cast<std::uint8_t>(flags)))].binding +=
-        b[0] + b[1] + b[2] + b[3];
+        bound[flags];
   }
   std::erase_if(counts,
                 [](const RuleCount& c) { return c.recorded + c.inferred + c.assumed == 0; });

@@ -135,7 +135,8 @@ struct Draft {
   std::vector<std::uint32_t> host_event;
   std::vector<NodeKind> host_kind;
   std::vector<Nanos> host_start, host_duration;
-  std::vector<bool> host_annotation;  ///< a stretch of an annotation in which no operation runs
+  std::vector<std::uint8_t>
+      host_annotation;  ///< not 0: a stretch of an annotation in which no operation runs
   std::vector<HostGap> gaps;
   std::vector<HandOff> hand_offs;
   std::vector<Transfer> transfers;              ///< by start, those of a group side by side

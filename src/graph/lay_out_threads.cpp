@@ -91,7 +91,7 @@ class ThreadLayout {
       if (start - last_work_ >= kGap) d_.gaps.push_back({thread_, p, last_work_, start});
       last_work_ = start + duration;
     }
-    d_.host_annotation.push_back(annotation);
+    d_.host_annotation.push_back(annotation ? 1 : 0);
     d_.host_event.push_back(event);
     d_.host_kind.push_back(kind);
     d_.host_start.push_back(start);

@@ -180,7 +180,7 @@ void place_transfers(Draft& d) {
     d.host_kind.push_back(NodeKind::kCollective);
     d.host_start.push_back(t.at);
     d.host_duration.push_back(d.op_end(t.op) - t.at);
-    d.host_annotation.push_back(false);
+    d.host_annotation.push_back(0);
   }
   std::sort(d.transfer_of.begin(), d.transfer_of.end());
 }

@@ -90,6 +90,8 @@ class EventWaitFinder {
     const HostThread& thread = d_.threads[t];
     const Draft::Ref base = d_.ref(thread.begin);
     const std::vector<std::uint8_t>& flags = d_.name_flags[thread.table];
+    const auto is_scope = [](std::uint8_t f) { return (f & kNameCommScope) != 0; };
+    if (std::none_of(flags.begin(), flags.end(), is_scope)) return;
     for (std::uint32_t e = thread.begin; e < thread.end; ++e) {
       const trace::EventId local = base.event + (e - thread.begin);
       if ((flags[base.table->name[local]] & kNameCommScope) == 0) continue;

@@ -165,10 +165,10 @@ class HandOffFinder {
     const std::size_t ops = d_.op_event.size();
     const Nanos done = d_.node_end(from);
     Pre to = wake.after;
-    while (to > d_.threads[wake.thread].first && d_.host_annotation[to - 1 - ops] &&
+    while (to > d_.threads[wake.thread].first && d_.host_annotation[to - 1 - ops] != 0 &&
            d_.node_start(to - 1) >= done)
       --to;
-    for (Pre p = to; p > d_.threads[wake.thread].first && d_.host_annotation[p - 1 - ops] &&
+    for (Pre p = to; p > d_.threads[wake.thread].first && d_.host_annotation[p - 1 - ops] != 0 &&
                      d_.node_start(p - 1) >= wake.begin;
          --p) {
       d_.host_duration[p - 1 - ops] = 0;
