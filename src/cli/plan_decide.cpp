@@ -14,35 +14,12 @@ Result<plan::Outcome> decide(TraceJob* job, const plan::Problem& problem,
   return plan::decide(problem, bound);
 }
 
-// What planning a trace changes of its packs.
-struct Planned {
-  explicit Planned(const plan::TracePacks& p)
-      : problem(p.problem),
-        kept_back(p.kept_back),
-        clocks(p.clocks),
-        packs(p.packs),
-        delay_share(p.delay_share) {}
-  void restore(plan::TracePacks& p) && {
-    p.problem = std::move(problem);
-    p.kept_back = std::move(kept_back);
-    p.clocks = std::move(clocks);
-    p.packs = std::move(packs);
-    p.delay_share = delay_share;
-  }
-
-  plan::Problem problem;
-  std::vector<std::vector<plan::Option>> kept_back;
-  std::vector<std::size_t> clocks;
-  std::vector<plan::PackInfo> packs;
-  double delay_share;
-};
-
 }  // namespace
 
 Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& problem,
                                         const plan::Bound& bound) {
-  std::optional<Planned> before;
-  if (job != nullptr) before.emplace(job->packs);
+  std::optional<plan::Offer> before;
+  if (job != nullptr) before = job->packs;
   auto outcome = decide(job, problem, bound);
   if (outcome || outcome.error().code != Errc::kInfeasible) return outcome;
   auto& figures = outcome.error().figures;
@@ -52,7 +29,7 @@ Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& prob
   const auto time = figure("nearest.time_s");
   const auto energy = figure("nearest.energy_j");
   if (time == figures.end() || energy == figures.end()) return outcome;
-  if (before) std::move(*before).restore(job->packs);
+  if (before) static_cast<plan::Offer&>(job->packs) = *std::move(before);
   const plan::Bound there{.max_slowdown = {}, .deadline = Seconds(time->second)};
   if (const auto nearest = decide(job, problem, there))
     energy->second = nearest->plan.value.energy_j;

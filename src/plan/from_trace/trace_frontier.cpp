@@ -27,12 +27,8 @@ Result<std::vector<double>> least_delays(const graph::Graph& graph, const TraceP
                                          const std::vector<FrontierPoint>& line,
                                          SolveOptions options) {
   TracePacks fewest;
-  fewest.problem = packs.problem;
-  fewest.packs = packs.packs;
-  fewest.kept_back = packs.kept_back;
-  fewest.clocks = packs.clocks;
+  static_cast<Offer&>(fewest) = packs;
   fewest.table = packs.table;
-  fewest.delay_share = packs.delay_share;
   offer_kept_back(fewest);
   const double observed = evaluate(fewest.problem, default_choice(fewest.problem)).time_s;
   const std::vector<double> times = window_times(graph, packs);

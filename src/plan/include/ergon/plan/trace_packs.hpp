@@ -157,14 +157,21 @@ struct FineGroup {
 
 class WindowRetimer;
 
-/// The packs of a trace, and what a plan of them can be checked against.
-struct TracePacks {
+/// What can be chosen from; planning narrows it and counts delays further or less far.
+struct Offer {
   Problem problem;  ///< one option per offered clock, ascending; the last is the trace's
   std::vector<PackInfo> packs;  ///< as problem.packs
   /// All options of packs that are kept at the trace's clock (unknown response, priced as 1/f), for
   /// clocks that are the same for every pack; empty for the others.
   std::vector<std::vector<Option>> kept_back;
   std::vector<std::size_t> clocks;  ///< offered clocks: indices into table.clocks, ascending
+  /// Share of each pack's delay that the options count. With 1 all delays add up, although gaps and
+  /// parallel streams take some up; decide_trace() lowers it as far as re-timing the plan confirms.
+  double delay_share = 1;
+};
+
+/// The packs of a trace, and what a plan of them can be checked against.
+struct TracePacks : Offer {
   model::ClockTable table;
   bool trace_clock_assumed = true;
   Seconds switch_latency{};
@@ -172,9 +179,6 @@ struct TracePacks {
   double change_energy_j = 0;                  ///< of a change of clock itself (device file)
   std::optional<double> switch_energy_j = {};  ///< as the user says, instead of a derived one
   Window window;
-  /// Share of each pack's delay that the options count. With 1 all delays add up, although gaps and
-  /// parallel streams take some up; decide_trace() lowers it as far as re-timing the plan confirms.
-  double delay_share = 1;
   std::map<std::string, double> collective_s;  ///< from each collective's start to its result's use
   NodeModels nodes;                            ///< of window nodes [first, last)
   std::vector<Curve> curves;                   ///< measured responses, as given
