@@ -35,29 +35,29 @@ TEST(Measured, columns_may_come_in_any_order_with_others_beside_them) {
 TEST(Measured, no_rows_make_no_chain) { EXPECT_FALSE(measured_chain({})); }
 
 TEST(Measured, errors_name_the_line) {
-  struct Bad {
+  struct BadRow {
     std::string text;
     std::uint64_t line;
     std::string says;
   };
   const std::string head = "pack,clock_hz,time_s,energy_j\n";
-  for (const Bad& bad : {
-           Bad{"pack,clock,time_s,energy_j\na,1,1,1\n", 1, "no column clock_hz"},
-           Bad{"pack,clock_hz,time_s,energy_j,pack\na,1,1,1,a\n", 1, "pack is there twice"},
-           Bad{head, 1, "no row"},
-           Bad{head + "a,1e9,1,1\n,1e9,1,1\n", 3, "pack is empty"},
-           Bad{head + "a,1e9,1,1\n\na,2e9,x,1\n", 4, "time_s is \"x\""},
-           Bad{head + "a,1e9,nan,1\n", 2, "time_s is \"nan\""},
-           Bad{head + "a,1e9,inf,1\n", 2, "time_s is \"inf\""},
-           Bad{head + "a,0,1,1\n", 2, "clock_hz is 0"},
-           Bad{head + "a,1e9,-1,1\n", 2, "time_s is -1"},
-           Bad{head + "a,1e9,1,-2\n", 2, "energy_j is -2"},
-           Bad{head + "a,1e9,1,\n", 2, "energy_j is \"\""},
-           Bad{head + "a,1410,1,1\n", 2, "looks like MHz"},
-           Bad{"pack;clock_hz;time_s;energy_j\na;1e9;1;1\n", 1, "expected commas"},
-           Bad{head + "a,1410MHz,1,1\n", 2, "clock_hz is \"1410MHz\""},
-           Bad{head + "a,1e9,1,1\nb,1e9,1,1\na,1000000000,2,2\n", 4, "already, on line 2"},
-           Bad{head + "a,1e9,1\n", 2, "3 fields"},
+  for (const BadRow& bad : {
+           BadRow{"pack,clock,time_s,energy_j\na,1,1,1\n", 1, "no column clock_hz"},
+           BadRow{"pack,clock_hz,time_s,energy_j,pack\na,1,1,1,a\n", 1, "pack is there twice"},
+           BadRow{head, 1, "no row"},
+           BadRow{head + "a,1e9,1,1\n,1e9,1,1\n", 3, "pack is empty"},
+           BadRow{head + "a,1e9,1,1\n\na,2e9,x,1\n", 4, "time_s is \"x\""},
+           BadRow{head + "a,1e9,nan,1\n", 2, "time_s is \"nan\""},
+           BadRow{head + "a,1e9,inf,1\n", 2, "time_s is \"inf\""},
+           BadRow{head + "a,0,1,1\n", 2, "clock_hz is 0"},
+           BadRow{head + "a,1e9,-1,1\n", 2, "time_s is -1"},
+           BadRow{head + "a,1e9,1,-2\n", 2, "energy_j is -2"},
+           BadRow{head + "a,1e9,1,\n", 2, "energy_j is \"\""},
+           BadRow{head + "a,1410,1,1\n", 2, "looks like MHz"},
+           BadRow{"pack;clock_hz;time_s;energy_j\na;1e9;1;1\n", 1, "expected commas"},
+           BadRow{head + "a,1410MHz,1,1\n", 2, "clock_hz is \"1410MHz\""},
+           BadRow{head + "a,1e9,1,1\nb,1e9,1,1\na,1000000000,2,2\n", 4, "already, on line 2"},
+           BadRow{head + "a,1e9,1\n", 2, "3 fields"},
        }) {
     const auto packs = read_measured(bad.text);
     ASSERT_FALSE(packs) << bad.text;

@@ -238,6 +238,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   trying.quick = true;
   ERGON_TRY(Trial best, try_share(graph, packs, packs.delay_share, out.deadline_s, trying));
   const double first_bound_j = best.solution.lower_bound_j;
+  const Trial first = best;
   while (best.retimed_s > limit && out.repairs < kMostTrials) {
     ++out.repairs;
     // Where the packs say that nothing is delayed, the share says nothing: it grows faster and
@@ -260,6 +261,14 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
     best = *std::move(again);
     best.solution.lower_bound_j = std::min(best.solution.lower_bound_j, bound_j);
     best.solution.optimal = false;
+  }
+  if (best.retimed_s > limit) {
+    set_delay_share(packs, first.share);
+    if (auto rest = hold_back(graph, packs, first.solution, limit)) {
+      best = {.share = first.share, .solution = *std::move(rest), .retimed_s = 0};
+      best.retimed_s = retimed_time(graph, packs, best.solution);
+      tighter = 0;  // not the plan of these packs
+    }
   }
   // Then as few of them as the re-timed graph allows.
   // (Plans of several GPUs take long: they keep the safe side.)

@@ -53,8 +53,9 @@ Result<std::vector<double>> least_delays(const graph::Graph& graph, const TraceP
   return bounds;
 }
 
-// Every plan as re-timing says. One that is late is planned anew for an earlier end; where that
-// does not help, the point goes to the plan of the deadline before, or is left out.
+// Every plan as re-timing says. One that is late is planned anew for an earlier end, else what
+// makes it late is held back; where nothing helps, the point goes to the plan of the deadline
+// before, or is left out.
 void confirm(const graph::Graph& graph, const TracePacks& packs, std::vector<FrontierPoint>& line,
              SolveOptions options) {
   options.quick = true;
@@ -62,6 +63,7 @@ void confirm(const graph::Graph& graph, const TracePacks& packs, std::vector<Fro
   std::vector<FrontierPoint> confirmed;
   for (FrontierPoint& point : line) {
     const double limit = point.deadline_s * (1 + kSameTime);
+    const Solution planned = point.solution;
     double tighter = point.deadline_s;
     double time = retimed_time(graph, packs, point.solution);
     for (int i = 0; time > limit && i < kMostTrials; ++i) {
@@ -72,6 +74,12 @@ void confirm(const graph::Graph& graph, const TracePacks& packs, std::vector<Fro
       again->optimal = false;
       point.solution = *std::move(again);
       time = retimed_time(graph, packs, point.solution);
+    }
+    if (time > limit) {
+      if (auto rest = hold_back(graph, packs, planned, limit)) {
+        point.solution = *std::move(rest);
+        time = retimed_time(graph, packs, point.solution);
+      }
     }
     if (time <= limit) {
       count_late_end(packs.problem, time, point.solution);

@@ -101,6 +101,34 @@ TEST(TracePacks, ThePlanKeepsItsBoundWhenTheGraphIsRetimed) {
   }
 }
 
+TEST(TracePacks, OfALatePlanIsLeftWhatIsInTime) {
+  Job job;
+  load(job, trace_text(40));
+  const TracePacks packs = packs_of(job);
+  const Choice fastest = default_choice(packs.problem);
+  const double default_s = evaluate(packs.problem, fastest).time_s;
+  Solution late;
+  for (const Pack& pack : packs.problem.packs)
+    late.choice.push_back(static_cast<std::uint32_t>(pack.options.size() / 2));
+  late.value = evaluate(packs.problem, late.choice);
+  const double limit = default_s * 1.02;
+  ASSERT_GT(retimed_time(*job.graph, packs, late), limit);
+  const auto rest = hold_back(*job.graph, packs, late, limit);
+  ASSERT_TRUE(rest.has_value());
+  EXPECT_LE(retimed_time(*job.graph, packs, *rest), limit);
+  EXPECT_LT(rest->value.energy_j, evaluate(packs.problem, fastest).energy_j);
+  // Not less than could be: any one pack more of the late plan is too late or saves nothing.
+  for (std::size_t i = 0; i < rest->choice.size(); ++i) {
+    if (rest->choice[i] == late.choice[i]) continue;
+    Solution more = *rest;
+    more.choice[i] = late.choice[i];
+    more.value = evaluate(packs.problem, more.choice);
+    EXPECT_TRUE(retimed_time(*job.graph, packs, more) > limit ||
+                more.value.energy_j >= rest->value.energy_j);
+  }
+  EXPECT_FALSE(hold_back(*job.graph, packs, late, default_s * 0.9).has_value());
+}
+
 TEST(TracePacks, SlowSwitchingLeavesOneClock) {
   Job job;
   load(job, trace_text(20));  // 14 ms

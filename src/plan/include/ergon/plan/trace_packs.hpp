@@ -238,6 +238,11 @@ double retimed_time(const graph::Graph& graph, const TracePacks& packs, const So
 /// trace's clock), the plan's time is what it says, with idle power until then.
 void count_late_end(const Problem& problem, double retimed_s, Solution& solution);
 
+/// What is left of a plan that re-timing finds late when the packs that make it late stay at the
+/// default clock; nullopt where nothing is that saves energy.
+std::optional<Solution> hold_back(const graph::Graph& graph, const TracePacks& packs,
+                                  const Solution& late, double limit_s);
+
 /// The window's time at every offered clock, all GPUs at that clock.
 std::vector<double> window_times(const graph::Graph& graph, const TracePacks& packs);
 /// Every offered clock for the whole window, re-timed on the graph; energies as in the packs.
