@@ -12,11 +12,19 @@ namespace {
 using model::Device;
 using model::Figure;
 
-Value figure_value(const Figure& figure) {
+// How a figure is shown, and the unit that it has in a file and in JSON.
+struct Unit {
+  std::string_view shown;
+  std::string_view si;
+  double scale = 1;
+};
+
+Value figure_value(const Figure& figure, const Unit& unit) {
   return Value::object()
       .set("value", figure.estimate.value)
       .set("low", figure.estimate.low)
       .set("high", figure.estimate.high)
+      .set("unit", std::string(unit.si))
       .set("origin", to_string(figure.estimate.origin))
       .set("source", figure.source);
 }
@@ -34,49 +42,50 @@ struct Figures {
               .rows = {}};
   Value data = Value::object();
 
-  void add(const std::string& name, const std::string& unit, double scale,
-           const model::MaybeFigure& figure) {
+  void add(const std::string& name, const Unit& unit, const model::MaybeFigure& figure) {
+    const std::string shown(unit.shown);
+    const double scale = unit.scale;
     if (!figure) {
-      table.rows.push_back({name, unit, nullptr, nullptr, nullptr, "unknown", ""});
+      table.rows.push_back({name, shown, nullptr, nullptr, nullptr, "unknown", ""});
       data.set(name, nullptr);
       return;
     }
-    table.rows.push_back({name, unit, figure->estimate.value * scale, figure->estimate.low * scale,
+    table.rows.push_back({name, shown, figure->estimate.value * scale, figure->estimate.low * scale,
                           figure->estimate.high * scale, to_string(figure->estimate.origin),
                           figure->source});
-    data.set(name, figure_value(*figure));
+    data.set(name, figure_value(*figure, unit));
   }
 };
 
 Figures figures_of(const Device& d) {
   Figures f;
-  f.add("power_limit_w", "W", 1, d.power_limit_w);
-  f.add("idle_w", "W", 1, d.idle_w);
-  f.add("active_w", "W", 1, d.active_w);
-  f.add("memory_bytes", "GB", 1e-9, d.memory_bytes);
-  f.add("sm_count", "", 1, d.sm_count);
+  f.add("power_limit_w", {"W", "W", 1}, d.power_limit_w);
+  f.add("idle_w", {"W", "W", 1}, d.idle_w);
+  f.add("active_w", {"W", "W", 1}, d.active_w);
+  f.add("memory_bytes", {"GB", "B", 1e-9}, d.memory_bytes);
+  f.add("sm_count", {"", "", 1}, d.sm_count);
   for (std::size_t u = 0; u < model::kUnits; ++u) {
     const std::string unit = model::to_string(static_cast<model::Unit>(u));
     if (!d.peak_flops[u] && !d.unit_j[u]) continue;
-    f.add("peak." + unit, "TFLOP/s", 1e-12, d.peak_flops[u]);
-    if (d.unit_j[u]) f.add("energy." + unit, "pJ/FLOP", 1e12, d.unit_j[u]->total);
+    f.add("peak." + unit, {"TFLOP/s", "FLOP/s", 1e-12}, d.peak_flops[u]);
+    if (d.unit_j[u]) f.add("energy." + unit, {"pJ/FLOP", "J/FLOP", 1e12}, d.unit_j[u]->total);
   }
   for (std::size_t l = 0; l < model::kLevels; ++l) {
     const std::string level = model::to_string(static_cast<model::Level>(l));
     if (!d.bandwidth[l] && !d.level_j[l]) continue;
-    f.add("bandwidth." + level, "GB/s", 1e-9, d.bandwidth[l]);
-    if (d.level_j[l]) f.add("energy." + level, "pJ/bit", 1e12 / 8, d.level_j[l]->total);
+    f.add("bandwidth." + level, {"GB/s", "B/s", 1e-9}, d.bandwidth[l]);
+    if (d.level_j[l]) f.add("energy." + level, {"pJ/bit", "J/bit", 1e12}, d.level_j[l]->total);
   }
-  f.add("voltage_knee_hz", "MHz", 1e-6, d.behaviour.voltage_knee_hz);
-  f.add("memory_knee_hz", "MHz", 1e-6, d.behaviour.memory_knee_hz);
-  f.add("regime_break_hz", "MHz", 1e-6, d.behaviour.regime_break_hz);
+  f.add("voltage_knee_hz", {"MHz", "Hz", 1e-6}, d.behaviour.voltage_knee_hz);
+  f.add("memory_knee_hz", {"MHz", "Hz", 1e-6}, d.behaviour.memory_knee_hz);
+  f.add("regime_break_hz", {"MHz", "Hz", 1e-6}, d.behaviour.regime_break_hz);
   for (const auto& latency : d.switch_latency) {
     const std::string to =
         latency.target ? " to " + clock_text(latency.target->si()) : std::string();
-    f.add("switch_latency.typical" + to, "ms", 1e3, latency.typical_s);
-    f.add("switch_latency.worst" + to, "ms", 1e3, latency.worst_s);
+    f.add("switch_latency.typical" + to, {"ms", "s", 1e3}, latency.typical_s);
+    f.add("switch_latency.worst" + to, {"ms", "s", 1e3}, latency.worst_s);
   }
-  f.add("switch_energy_j", "J", 1, d.switch_energy_j);
+  f.add("switch_energy_j", {"J", "J", 1}, d.switch_energy_j);
   return f;
 }
 
@@ -130,11 +139,11 @@ Result<int> show_device(Context& context) {
   Answer answer{.command = "device", .headline = d.name + " (" + d.id + "), " + found.origin + "."};
   if (!found.note.empty()) answer.lines.push_back(found.note);
   if (!d.note.empty()) answer.lines.push_back(d.note);
-  answer.lines.push_back(std::to_string(d.sm_clocks.size()) + " SM clocks from " +
-                         clock_text(d.min_clock().si()) + " to " + clock_text(d.max_clock().si()) +
-                         " (" + to_string(d.sm_clocks_origin) + ": " + d.sm_clocks_source +
-                         "); default " + clock_text(d.default_clock.si()) + " (" +
-                         to_string(d.default_clock_origin) + ").");
+  answer.lines.push_back(
+      std::to_string(d.sm_clocks.size()) + " SM clocks from " + clock_text(d.min_clock().si()) +
+      " to " + clock_text(d.max_clock().si()) + " (" + to_string(d.sm_clocks_origin) +
+      (d.sm_clocks_source.empty() ? "" : ": " + d.sm_clocks_source) + "); default " +
+      clock_text(d.default_clock.si()) + " (" + to_string(d.default_clock_origin) + ").");
   Figures figures = figures_of(d);
   Value clocks = Value::array();
   for (const Hertz f : d.sm_clocks) clocks.push(f.si());

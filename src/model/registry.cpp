@@ -83,8 +83,15 @@ std::set<std::string> words_of(const Device& d) {
   return out;
 }
 
+// Without these words it is another GPU: an RTX 2080 is no RTX 2080 Ti.
+constexpr std::array<std::string_view, 3> kVariants = {"ti", "super", "laptop"};
+
 bool holds(const Device& d, const std::set<std::string>& asked) {
   const auto has = words_of(d);
+  for (const std::string_view variant : kVariants) {
+    const std::string word(variant);
+    if (has.contains(word) && !asked.contains(word)) return false;
+  }
   return !asked.empty() && std::includes(has.begin(), has.end(), asked.begin(), asked.end());
 }
 
@@ -103,13 +110,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool names_a_model(const std::string& word) {
+  return std::any_of(word.begin(), word.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; }) &&
+         !word.ends_with("gb");
+}
+
+// Of the same model number where there are such, else what is spelled nearly so; else none.
 std::string nearest_id(std::string_view name) {
   const std::string key = squeezed(name.substr(0, 64));
+  const auto asked = words_of(name.substr(0, 64));
   std::string best;
-  std::size_t least = key.size();  // a name that shares nothing is no suggestion
+  std::pair<bool, std::size_t> least = {true, key.size() / 2 + 1};
   for (const Device& d : built_in_devices()) {
+    const auto has = words_of(d);
+    const bool other_model = std::none_of(asked.begin(), asked.end(), [&](const std::string& w) {
+      return names_a_model(w) && has.contains(w);
+    });
     for (const auto& s : spellings(d)) {
-      const std::size_t distance = edit_distance(key, squeezed(s));
+      const std::pair<bool, std::size_t> distance = {other_model, edit_distance(key, squeezed(s))};
       if (distance < least) {
         least = distance;
         best = d.id;

@@ -112,18 +112,13 @@ std::string metric_name(std::string path) {
 std::string to_csv(const Answer& answer, const Envelope& envelope) {
   if (!answer.csv.empty()) return answer.csv;
   std::string out;
-  if (answer.tables.empty()) {
-    const Value whole = document(answer, envelope);
-    std::vector<std::pair<std::string, const Value*>> figures;
-    flatten(whole, "", figures);
-    out = "name,value\n";
-    for (const auto& [name, value] : figures)
-      out += io::csv_field(name) + "," + csv_cell(*value) + "\n";
-    return out;
-  }
   for (const auto& table : answer.tables) {
-    if (answer.tables.size() > 1)
-      out += (out.empty() ? "# " : "\n# ") + visible(table.title) + "\n";
+    // One table alone is a plain file; of several each has its title, and all figures follow.
+    if (answer.tables.size() > 1) {
+      const auto note = note_text(table);
+      out += (out.empty() ? "# " : "\n# ") + visible(table.title) +
+             (note.empty() ? "" : " (" + visible(note) + ")") + "\n";
+    }
     for (std::size_t c = 0; c < table.columns.size(); ++c)
       out += (c > 0 ? "," : "") + key_of(table.columns[c]);
     out += "\n";
@@ -132,6 +127,13 @@ std::string to_csv(const Answer& answer, const Envelope& envelope) {
       out += "\n";
     }
   }
+  if (answer.tables.size() == 1) return out;
+  const Value whole = document(answer, envelope);
+  std::vector<std::pair<std::string, const Value*>> figures;
+  flatten(whole, "", figures);
+  out += out.empty() ? "name,value\n" : "\n# Figures\nname,value\n";
+  for (const auto& [name, value] : figures)
+    out += io::csv_field(name) + "," + csv_cell(*value) + "\n";
   return out;
 }
 

@@ -205,7 +205,10 @@ TEST(Csv, HasProgramNamesAndFullNumbers) {
   EXPECT_NE(text.find(",,12345\n"), std::string::npos) << text;
   auto two = sample();
   two.tables.push_back(two.tables[0]);
-  EXPECT_TRUE(to_csv(two, envelope()).starts_with("# Kernels\n"));
+  const auto both = to_csv(two, envelope());
+  EXPECT_TRUE(both.starts_with("# Kernels (2 of 9 rows; --top shows more)\n")) << both;
+  EXPECT_NE(both.find("\n# Figures\nname,value\n"), std::string::npos) << both;
+  EXPECT_NE(both.find("counts.kernels,12\n"), std::string::npos) << both;
   two.tables.clear();
   EXPECT_NE(to_csv(two, envelope()).find("counts.kernels,12\n"), std::string::npos);
 }
