@@ -143,7 +143,8 @@ Result<int> show_device(Context& context) {
       std::to_string(d.sm_clocks.size()) + " SM clocks from " + clock_text(d.min_clock().si()) +
       " to " + clock_text(d.max_clock().si()) + " (" + to_string(d.sm_clocks_origin) +
       (d.sm_clocks_source.empty() ? "" : ": " + d.sm_clocks_source) + "); default " +
-      clock_text(d.default_clock.si()) + " (" + to_string(d.default_clock_origin) + ").");
+      clock_text(d.default_clock.si()) + " (" + to_string(d.default_clock_origin) +
+      "); peaks are those at " + clock_text(d.peak_clock.si()) + ".");
   Figures figures = figures_of(d);
   Value clocks = Value::array();
   for (const Hertz f : d.sm_clocks) clocks.push(f.si());
@@ -152,6 +153,7 @@ Result<int> show_device(Context& context) {
       .set("name", d.name)
       .set("vendor", d.vendor)
       .set("architecture", d.architecture)
+      .set("peak_clock_hz", d.peak_clock.si())
       .set("note", found.note)
       .set("found_in", found.origin)
       .set("default_clock_hz", d.default_clock.si())
@@ -181,7 +183,7 @@ Result<int> check_devices(Context& context) {
               .columns = {{.title = "device", .numeric = false},
                           {.title = "severity", .numeric = false},
                           {.title = "field", .numeric = false},
-                          {.title = "message", .numeric = false}},
+                          {.title = "message", .numeric = false, .wrap = true}},
               .rows = {}};
   Value list = Value::array();
   std::size_t errors = 0;

@@ -84,8 +84,8 @@ Result<Figure> Reader::figure_of(const Value& v, const Fields& parent, const std
     ERGON_TRY(out.estimate.high, f.number("high"));
   } else {
     if (out.estimate.origin == Origin::kAssumed || out.estimate.origin == Origin::kFitted) {
-      return Fields::wrong(where, std::string("an ") + to_string(out.estimate.origin) +
-                                      " figure needs its interval, low and high");
+      return Fields::wrong(where, std::string(to_string(out.estimate.origin)) +
+                                      " figures need their interval, low and high");
     }
     out.estimate.low = out.estimate.high = out.estimate.value;
   }
