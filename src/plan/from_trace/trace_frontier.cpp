@@ -63,8 +63,8 @@ Result<std::vector<FrontierPoint>> packs_frontier(const TracePacks& packs,
   if (line.empty() || single.empty()) return line;
   const double first = single.back().value.time_s;
   const auto energy = [](const Uniform& u) { return u.value.energy_j; };
-  const double last = std::max({line.back().deadline_s, first,
-                                std::ranges::min_element(single, {}, energy)->value.time_s});
+  const double last = std::max(
+      {line.back().deadline_s, first, std::ranges::min_element(single, {}, energy)->value.time_s});
   if (line.front().deadline_s >= first * (1 - kSameTime) && last <= line.back().deadline_s)
     return line;
   std::vector<double> deadlines;
