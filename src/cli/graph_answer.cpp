@@ -94,22 +94,9 @@ std::string counts_text(const graph::Counts& c) {
 std::string steps_text(const GraphRequest& request) {
   const std::string found = counted(request.steps, "step") + " found";
   if (!request.step_name.empty()) return found + ", " + request.step_name + " shown.";
+  if (request.part) return counted(request.steps, "step") + " in the time range, whole or in part.";
   if (request.steps < 2) return found + ".";
   return found + ", all shown ('plan' takes one of them: --steps auto).";
-}
-
-// The GPUs by the number that the answer gives them.
-Value gpus_value(const Graph& graph) {
-  Value list = Value::array();
-  for (std::size_t g = 0; g < graph.gpus().size(); ++g) {
-    const graph::Gpu& gpu = graph.gpus()[g];
-    list.push(Value::object()
-                  .set("gpu", gpu_number(graph, static_cast<std::int32_t>(g)))
-                  .set("rank", std::uint64_t{gpu.table})
-                  .set("device", std::int64_t{gpu.device})
-                  .set("name", gpu.name.empty() ? Value() : Value(gpu.name)));
-  }
-  return list;
 }
 
 report::Page page_of(const Graph& graph, const graph::CriticalPath& path,
@@ -133,7 +120,7 @@ report::Page page_of(const Graph& graph, const graph::CriticalPath& path,
 
 }  // namespace
 
-GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
+Result<GraphResult> graph_answer(const Graph& graph, const GraphRequest& request) {
   GraphResult result;
   Answer& answer = result.answer;
   answer.command = "graph";
@@ -177,6 +164,8 @@ GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
   answer.data.set(
       "anchors",
       Value::object().set("nodes", anchors).set("critical_path_s", seconds(path.anchor_ns)));
+  if (std::string numbers = numbers_text(graph); !numbers.empty())
+    answer.lines.push_back(std::move(numbers));
   answer.lines.push_back(counted(totals.recorded, "edge") + " recorded, " +
                          std::to_string(totals.inferred) + " inferred, " +
                          std::to_string(totals.assumed) + " assumed; " +
@@ -188,7 +177,9 @@ GraphResult graph_answer(const Graph& graph, const GraphRequest& request) {
   // The path tables are as recorded, also where --what-if changes it.
   const std::size_t rows = request.top_given ? request.top : 12;
   const std::string of = request.what_if.empty() ? "Critical path" : "Critical path as recorded,";
-  if (!request.what_if.empty()) result.what_if_matches = add_what_if(answer, graph, request, path);
+  if (!request.what_if.empty()) {
+    ERGON_TRY(result.what_if_matches, add_what_if(answer, graph, request, path));
+  }
   answer.tables.push_back(share_table(of + " by kind", "kind", path.by_kind, path.span_ns, rows));
   answer.tables.push_back(
       share_table(of + " by kernel", "kernel", path.by_kernel, path.span_ns, rows));

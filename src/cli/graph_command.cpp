@@ -1,13 +1,14 @@
 // ergon graph: the execution graph of traces: critical path, slack, idle gaps, what-if.
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "context.hpp"
 #include "graph_answer.hpp"
+#include "graph_parts.hpp"
 #include "perfetto_export.hpp"
 #include "planning.hpp"
 #include "registry.hpp"
+#include "step_choice.hpp"
 #include "trace_input.hpp"
 
 namespace ergon::cli {
@@ -20,42 +21,18 @@ std::vector<const trace::EventTable*> pointers_to(const std::vector<trace::Event
   return pointers;
 }
 
-// Of the steps of all ranks those of one ordinal: the range from the first start to the last end.
-Result<graph::TimeRange> range_of_step(const std::vector<graph::Step>& steps,
-                                       const std::vector<std::string>& names, std::size_t wanted,
-                                       std::string& name) {
-  if (wanted >= names.size()) {
-    return fail(Errc::kInvalidArgument, "the trace has no step " + std::to_string(wanted),
-                names.empty() ? "no repeating step was found; leave --steps out"
-                              : "steps 0 to " + std::to_string(names.size() - 1) + " were found");
-  }
-  name = names[wanted];
-  std::optional<graph::TimeRange> range;
-  for (const auto& step : steps) {
-    if (step.name != name) continue;
-    if (!range) range = step.host;
-    range->begin = std::min(range->begin, step.host.begin);
-    range->end = std::max(range->end, step.host.end);
-  }
-  return *range;
-}
-
-// The device of that number, if any GPU work of the traces is on it.
-Result<std::int32_t> known_device(const std::vector<trace::EventTable>& tables,
-                                  std::int64_t wanted) {
-  std::set<std::int32_t> devices;
-  for (const auto& table : tables) {
-    std::vector<bool> used(table.tracks.size(), false);
-    for (trace::EventId e = 0; e < table.size(); ++e) used[table.track[e]] = true;
-    for (std::size_t t = 0; t < used.size(); ++t) {
-      if (used[t] && table.tracks[t].gpu) devices.insert(table.tracks[t].device);
-    }
-  }
-  if (wanted <= std::numeric_limits<std::int32_t>::max() &&
-      devices.contains(static_cast<std::int32_t>(wanted)))
-    return static_cast<std::int32_t>(wanted);
+// The GPU of that number, if the traces have work of it.
+Result<std::int32_t> known_gpu(const std::vector<const trace::EventTable*>& tables,
+                               std::int64_t wanted) {
+  const auto gpus = graph::gpus_of(tables);
+  const bool devices =
+      std::ranges::all_of(gpus, [](const auto& gpu) { return gpu.number == gpu.device; });
   std::string known;
-  for (const auto device : devices) known += (known.empty() ? "" : ", ") + std::to_string(device);
+  for (const graph::Gpu& gpu : gpus) {
+    if (gpu.number == wanted) return gpu.number;
+    known += known.empty() ? "" : ", ";
+    known += devices ? std::to_string(gpu.number) : gpu_words(gpu);
+  }
   return fail(Errc::kInvalidArgument, "no work of GPU " + std::to_string(wanted) + " in the trace",
               known.empty() ? "the trace has no GPU work" : "--gpu takes one of: " + known);
 }
@@ -113,8 +90,24 @@ std::optional<Error> work_elsewhere(const std::vector<const trace::EventTable*>&
                        time_text(to_seconds(end).si()) + " after the first event"};
 }
 
+// A rule that matches nothing is likely a slip of the pen, whatever the others match.
+void warn_of_idle_rules(Context& context, const GraphRequest& request,
+                        const std::vector<std::uint64_t>& matches) {
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] == 0)
+      context.warn("what_if_matches_nothing",
+                   "no node matches the rule " + request.what_if_texts[i] + " of --what-if");
+  }
+}
+
 Result<int> graph_run(Context& context) {
   const double begin = cpu_seconds();
+  const auto step = context.integer("steps");
+  if (context.given("time-range") && (step || context.text("steps") == "auto")) {
+    return fail(Errc::kInvalidArgument,
+                "--steps and --time-range both say which part of the trace is meant",
+                "give one of them; --slack lists the times of a step (start_ns)");
+  }
   trace::ReadTimings reading;
   ERGON_TRY(auto files, input_files(context.operands()));
   ERGON_TRY(const auto tables, read_tables(context, files, &reading));
@@ -131,16 +124,18 @@ Result<int> graph_run(Context& context) {
   for (const auto& rule : context.texts("what-if")) {
     ERGON_TRY(auto parsed, graph::WhatIf::parse(rule));
     request.what_if.push_back(std::move(parsed));
+    request.what_if_texts.push_back(rule);
     request.what_if_host = request.what_if_host || rule.starts_with("host");
   }
   context.stage("building the graph");
   graph::BuildOptions options;
   if (const auto gpu = context.integer("gpu")) {
-    ERGON_TRY(options.device, known_device(tables, *gpu));
+    ERGON_TRY(options.gpu, known_gpu(pointers, *gpu));
   }
   if (const auto range = context.time_range("time-range")) {
     options.range = graph::TimeRange{range->begin.value_or(0),
                                      range->end.value_or(std::numeric_limits<Nanos>::max())};
+    request.part = true;
   }
   auto built = graph::build(pointers, options);
   if (!built && options.range) {
@@ -149,27 +144,29 @@ Result<int> graph_run(Context& context) {
   if (!built) return fail(std::move(built).error());
   graph::Graph graph = *std::move(built);
 
-  const auto steps = graph::find_steps(graph);
-  std::vector<std::string> names;
-  for (const auto& step : steps) {
-    if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
+  auto steps = graph::find_steps(graph);
+  if (options.range) {
+    std::erase_if(steps, [&](const graph::Step& found) {
+      return found.host.end <= options.range->begin || found.host.begin >= options.range->end;
+    });
   }
+  const std::vector<std::string> names = names_of(steps);
   request.steps = names.size();
-  const auto number = context.integer("steps");
-  const bool typical = context.text("steps") == "auto" && !names.empty();
-  if (number || typical) {
-    const std::size_t wanted = number ? static_cast<std::size_t>(*number) : names.size() / 2;
-    ERGON_TRY(options.range, range_of_step(steps, names, wanted, request.step_name));
+  if (step || (context.text("steps") == "auto" && !names.empty())) {
+    if (step) {
+      ERGON_TRY(request.step_name, step_of(names, *step));
+    } else {
+      request.step_name = names[names.size() / 2];
+    }
+    options.range = range_of_step(steps, request.step_name);
     ERGON_TRY(graph, graph::build(pointers, options));
   }
   const double build_s = cpu_seconds() - begin - read_s;
   for (const auto& note : graph.notes()) context.warn(note.code, note.message, note.count);
 
   context.stage("re-timing");
-  GraphResult result = graph_answer(graph, request);
-  if (!request.what_if.empty() && result.what_if_matches == 0) {
-    context.warn("what_if_matches_nothing", "no node matches the rules of --what-if");
-  }
+  ERGON_TRY(GraphResult result, graph_answer(graph, request));
+  warn_of_idle_rules(context, request, result.what_if_matches);
   if (context.enabled("timings")) {
     const double analyse_s = cpu_seconds() - begin - read_s - build_s;
     Value timings = Value::object();
@@ -214,9 +211,10 @@ const Command& graph_command() {
           "Builds the dependency graph of one or more trace files (the ranks of one job), re-times "
           "it, and says where the time goes. Each edge is recorded, inferred or assumed, and the "
           "answer counts them. Without --steps it covers the whole trace, while 'ergon plan' "
-          "takes one repeating step. GPUs have the trace's device numbers where one trace is "
-          "given, else numbers of their own over all ranks. With --check-replay the exit status "
-          "is 1 where re-timing with all factors 1 does not give the trace back to the "
+          "takes one repeating step. GPUs have the traces' device numbers; where two have the "
+          "same one, numbers of their own over all traces ('gpus' in the answer says which is "
+          "which). With --check-replay the exit status is 1 where re-timing with all factors 1 "
+          "does not give the trace back to the "
           "nanosecond.",
       .operands = {{.name = "FILE",
                     .help = "traces of one job, one or more ranks (Kineto JSON, plain, .gz, .zst, "
@@ -244,7 +242,7 @@ const Command& graph_command() {
               {.name = "steps",
                .kind = Kind::kChoiceOrInteger,
                .value = "STEPS",
-               .help = "the repeating step to look at",
+               .help = "the repeating step to look at; N is its own number (10: ProfilerStep#10)",
                .default_text = "all",
                .group = "Selection",
                .choices = {"auto", "all"},
@@ -252,14 +250,15 @@ const Command& graph_command() {
               {.name = "gpu",
                .kind = Kind::kInteger,
                .value = "N",
-               .help = "only GPU work of this device of the trace",
+               .help = "only GPU work of this GPU, by the number that the answer gives it",
                .group = "Selection",
                .example = "0",
                .minimum = 0},
               {.name = "time-range",
                .kind = Kind::kTimeRange,
                .value = "A:B",
-               .help = "only what the host starts from A to B after the first event",
+               .help =
+                   "only what the host starts from A to B after its trace's first event; not with a step",
                .group = "Selection",
                .example = "10ms:25ms"},
               {.name = "timings",

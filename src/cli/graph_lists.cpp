@@ -45,14 +45,62 @@ std::string change_text(Nanos change, Nanos of) {
   return text;
 }
 
+// Durations that add up to more than 64 bits of ns hold have no answer.
+Status refuse_too_long(std::span<const Nanos> durations) {
+  constexpr double kLongest = 1e18;
+  double all = 0;
+  for (const Nanos d : durations) all += static_cast<double>(d);
+  if (all <= kLongest) return {};
+  return fail(Errc::kInvalidArgument,
+              "with the rules of --what-if the operations last " + time_text(all / 1e9) +
+                  " together; the longest time that can be told is " + time_text(kLongest / 1e9),
+              "give smaller factors, or less time to add");
+}
+
+Value rules_value(const GraphRequest& request, const std::vector<std::uint64_t>& matched) {
+  Value list = Value::array();
+  for (std::size_t i = 0; i < matched.size(); ++i)
+    list.push(Value::object().set("rule", request.what_if_texts[i]).set("matched", matched[i]));
+  return list;
+}
+
 }  // namespace
 
 Value gpu_number(const Graph& graph, std::int32_t gpu) {
   if (gpu < 0) return {};
+  return std::int64_t{graph.gpus()[static_cast<std::size_t>(gpu)].number};
+}
+
+std::string gpu_words(const graph::Gpu& gpu) {
+  std::string text = std::to_string(gpu.number) + " is ";
+  text += gpu.device < 0 ? "a device" : "device " + std::to_string(gpu.device);
+  if (gpu.rank >= 0) text += " of rank " + std::to_string(gpu.rank);
+  return text + (gpu.rank >= 0 ? " (" + gpu.trace + ")" : " of " + gpu.trace);
+}
+
+Value gpus_value(const Graph& graph) {
+  Value list = Value::array();
+  for (const graph::Gpu& gpu : graph.gpus()) {
+    list.push(Value::object()
+                  .set("gpu", std::int64_t{gpu.number})
+                  .set("rank", gpu.rank < 0 ? Value() : Value(gpu.rank))
+                  .set("device", gpu.device < 0 ? Value() : Value(std::int64_t{gpu.device}))
+                  .set("name", gpu.name.empty() ? Value() : Value(gpu.name))
+                  .set("trace", gpu.trace));
+  }
+  return list;
+}
+
+std::string numbers_text(const Graph& graph) {
   const auto& gpus = graph.gpus();
-  const bool one_trace = std::all_of(gpus.begin(), gpus.end(),
-                                     [&](const auto& g) { return g.table == gpus[0].table; });
-  return std::int64_t{one_trace ? gpus[static_cast<std::size_t>(gpu)].device : gpu};
+  if (std::ranges::all_of(gpus, [](const auto& gpu) { return gpu.number == gpu.device; }))
+    return {};
+  constexpr std::size_t kMost = 8;
+  std::string text = "GPUs are numbered over all traces:";
+  for (std::size_t g = 0; g < std::min(gpus.size(), kMost); ++g)
+    text += (g == 0 ? " " : ", ") + gpu_words(gpus[g]);
+  if (gpus.size() > kMost) text += ", and " + std::to_string(gpus.size() - kMost) + " more";
+  return text + ".";
 }
 
 void say_left_out(Table& table, std::size_t all, std::size_t shown) {
@@ -164,11 +212,16 @@ bool add_replay(Answer& answer, const Graph& graph) {
   return exact;
 }
 
-std::uint64_t add_what_if(Answer& answer, const Graph& graph, const GraphRequest& request,
-                          const graph::CriticalPath& recorded) {
+Result<std::vector<std::uint64_t>> add_what_if(Answer& answer, const Graph& graph,
+                                               const GraphRequest& request,
+                                               const graph::CriticalPath& recorded) {
   graph::Retimer timed(graph);
-  std::uint64_t matches = 0;
-  for (const auto& rule : request.what_if) matches += rule.apply(graph, timed.durations());
+  std::vector<bool> touched(graph.size(), false);
+  std::vector<std::uint64_t> matched;
+  for (const auto& rule : request.what_if)
+    matched.push_back(rule.apply(graph, timed.durations(), touched));
+  const auto matches = static_cast<std::uint64_t>(std::ranges::count(touched, true));
+  ERGON_TRY_STATUS(refuse_too_long(timed.durations()));
   timed.run();
   const graph::CriticalPath path =
       graph::critical_path(graph::Timing(timed), graph::Operators(graph));
@@ -177,6 +230,7 @@ std::uint64_t add_what_if(Answer& answer, const Graph& graph, const GraphRequest
                                  .set("span_s", seconds(path.span_ns))
                                  .set("change_s", seconds(change))
                                  .set("matched", matches)
+                                 .set("rules", rules_value(request, matched))
                                  .set("work_s", seconds(path.work_ns))
                                  .set("latency_s", seconds(path.latency_ns))
                                  .set("host_gap_s", seconds(path.host_gap_ns))
@@ -209,7 +263,7 @@ std::uint64_t add_what_if(Answer& answer, const Graph& graph, const GraphRequest
         " are host gaps: time in which the host does nothing that the trace records. Rules of "
         "host=~ do not change them.");
   }
-  return matches;
+  return matched;
 }
 
 }  // namespace ergon::cli

@@ -34,21 +34,22 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> index_;
 };
 
-std::string text_of(const Value& value) {
-  return value.as_int() == nullptr ? std::string() : std::to_string(*value.as_int());
-}
-
 }  // namespace
 
 report::Timeline graph_timeline(const Graph& graph) {
   report::Timeline timeline;
   Names names(timeline);
   std::map<std::pair<std::size_t, std::pair<std::int64_t, std::uint32_t>>, std::size_t> lanes;
+  timeline.span = {graph.span_begin(), graph.span_end()};
   for (const auto& gpu : graph.gpus()) {
+    std::string name = gpu.name;
+    if (gpu.number != gpu.device) {
+      name += name.empty() ? "" : ", ";
+      name += "device " + std::to_string(gpu.device);
+      if (gpu.rank >= 0) name += " of rank " + std::to_string(gpu.rank);
+    }
     timeline.gpus.push_back(
-        {.id = text_of(gpu_number(graph, static_cast<std::int32_t>(timeline.gpus.size()))),
-         .name = gpu.name,
-         .lanes = {}});
+        {.id = std::to_string(gpu.number), .name = std::move(name), .lanes = {}});
   }
   for (NodeId n = 0; n < graph.size(); ++n) {
     if (!graph::on_gpu(graph.kind(n)) || graph.gpu(n) < 0) continue;
@@ -206,11 +207,8 @@ void fill_plan_page(const PlanView& view, Answer& answer) {
   if (view.job != nullptr) {
     const TraceJob& job = *view.job;
     page.timeline = graph_timeline(*job.graph);
-    for (std::size_t g = 0; g < page.timeline->gpus.size(); ++g) {
-      report::GpuTimeline& gpu = page.timeline->gpus[g];
-      gpu.id = std::to_string(g);  // as packs and policy name it
+    for (report::GpuTimeline& gpu : page.timeline->gpus)
       gpu.default_clock_hz = job.packs.table.reference.si();
-    }
     const plan::Window& window = job.packs.window;
     page.timeline->window = {window.begin_ns, window.end_ns};
     for (std::size_t i = 0; i < job.packs.packs.size(); ++i) {

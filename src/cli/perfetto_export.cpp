@@ -79,8 +79,8 @@ struct Place {
   std::string process, thread;
 };
 Place place_of(const trace::EventTable& table, const trace::Track& track, std::uint32_t rank,
-               bool many) {
-  const std::string prefix = many ? "rank " + std::to_string(rank) + " " : std::string();
+               const std::string& label) {
+  const std::string prefix = label.empty() ? std::string() : label + " ";
   const std::int64_t shift = std::int64_t{rank} * 10'000'000;
   if (track.gpu) {
     return {shift + 1'000'000 + track.device, track.stream,
@@ -129,11 +129,12 @@ std::string perfetto_text(const Graph& graph, const std::vector<ClockChange>& cl
       shift[at->second] =
           graph.start(n) - std::max(graph.table_of(n).start_ns[graph.event(n)], Nanos{0});
   }
+  const std::vector<std::string> labels = graph::labels_of(tables);
   for (std::uint32_t r = 0; r < tables.size(); ++r) {
     const trace::EventTable& table = *tables[r];
     std::vector<Place> places;
     for (const auto& track : table.tracks) {
-      places.push_back(place_of(table, track, r, tables.size() > 1));
+      places.push_back(place_of(table, track, r, labels[r]));
       writer.name_track(places.back().pid, places.back().tid, "process_name",
                         places.back().process);
       writer.name_track(places.back().pid, places.back().tid, "thread_name", places.back().thread);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "graph_parts.hpp"
 #include "plan_parts.hpp"
 
 namespace ergon::cli {
@@ -188,6 +189,9 @@ void add_trace_fields(Answer& answer, const PlanView& view) {
       .set("end_ns", packs.window.end_ns)
       .set("operations", packs.operations);
   answer.data.set("step", std::move(step));
+  answer.data.set("gpus", gpus_value(*job.graph));
+  if (std::string numbers = numbers_text(*job.graph); !numbers.empty())
+    answer.lines.push_back(std::move(numbers));
   answer.data.set("coverage", coverage_value(packs.known_s));
   Value components = Value::object();
   components.set("default",

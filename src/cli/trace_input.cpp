@@ -32,14 +32,10 @@ Result<std::vector<trace::EventTable>> read_tables(Context& context, std::vector
       timings->uncompressed_bytes += spent.uncompressed_bytes;
     }
     file.close();
-    bool first = true;
     for (auto& table : read) {
-      if (first) {
-        io::InputRecord record = table.input;
-        if (record.format.empty()) record.format = table.format;
-        context.add_input(std::move(record));
-      }
-      first = false;
+      io::InputRecord record = table.input;  // of an archive: the member's
+      if (record.format.empty()) record.format = table.format;
+      context.add_input(std::move(record));
       std::uint64_t lost = 0;
       const trace::Skipped* first_lost = nullptr;
       for (const auto& skip : table.skipped) {

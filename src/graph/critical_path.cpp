@@ -108,8 +108,11 @@ class Walk {
   }
   static std::vector<std::string> names_of_tracks(const Graph::Impl& g) {
     std::vector<std::string> names;
-    for (const trace::EventTable* table : g.tables) {
-      for (const trace::Track& track : table->tracks) names.push_back(name_of(*table, track));
+    const std::vector<std::string> labels = labels_of(g.tables);
+    for (std::size_t t = 0; t < g.tables.size(); ++t) {
+      const std::string prefix = labels[t].empty() ? "" : labels[t] + " ";
+      for (const trace::Track& track : g.tables[t]->tracks)
+        names.push_back(prefix + name_of(*g.tables[t], track));
     }
     return names;
   }

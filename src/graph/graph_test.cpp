@@ -143,6 +143,52 @@ TEST(Graph, OneLaunchOfManyKernels) {
   EXPECT_EQ(replay.unexplained_share, 0);
 }
 
+TEST(WhatIf, NodesOfSeveralRulesAreTouchedOnce) {
+  const trace::EventTable t = small();
+  const auto g = graph::build(t);
+  ASSERT_TRUE(g);
+  graph::Retimer r(*g);
+  std::vector<bool> touched(g->size(), false);
+  for (const auto* text : {"kernel=~gemm:x2", "kernel=~.*:+10us"}) {
+    const auto rule = graph::WhatIf::parse(text);
+    ASSERT_TRUE(rule);
+    EXPECT_GT(rule->apply(*g, r.durations(), touched), 0U);
+  }
+  EXPECT_EQ(std::count(touched.begin(), touched.end(), true), 2);
+}
+
+// Two GPUs of one trace or of two: by device where that tells them apart, selected or not.
+TEST(Graph, GpusAreNumberedByDeviceWhereThatIsClear) {
+  const auto of = [](int device, std::int64_t rank) {
+    Rows r;
+    r.device = device;
+    r.host(1, EventKind::kApi, 2'000, 6'000, "cudaLaunchKernel", 1);
+    r.gpu(7, EventKind::kKernel, 9'000, 50'000, "gemm", 1);
+    trace::EventTable table = r.table();
+    table.distributed.rank = rank;
+    return table;
+  };
+  const trace::EventTable five = of(5, 5);
+  const trace::EventTable two = of(2, 2);
+  const trace::EventTable other_five = of(5, 13);
+  const auto numbers = [](const std::vector<const trace::EventTable*>& tables,
+                          std::optional<std::int32_t> only) {
+    const auto g = graph::build(tables, {.gpu = only});
+    std::vector<std::int32_t> list;
+    for (const auto& gpu : g->gpus()) list.push_back(gpu.number);
+    return list;
+  };
+  using List = std::vector<std::int32_t>;
+  EXPECT_EQ(numbers({&five}, {}), List{5});
+  EXPECT_EQ(numbers({&five, &two}, {}), (List{5, 2}));
+  EXPECT_EQ(numbers({&five, &two}, 2), List{2});
+  EXPECT_EQ(numbers({&five, &other_five}, {}), (List{0, 1}));
+  EXPECT_EQ(numbers({&five, &other_five}, 1), List{1});
+  const std::vector<const trace::EventTable*> tables{&five, &other_five};
+  EXPECT_EQ(graph::gpus_of(tables)[1].rank, 13);
+  EXPECT_EQ(graph::labels_of(tables), (std::vector<std::string>{"rank 5", "rank 13"}));
+}
+
 TEST(WhatIf, RefusesWhatItCannotRead) {
   for (const char* text : {"kernel", "gpu=~x:x2", "kernel=~x", "kernel=~(:x2", "kernel=~x:2",
                            "kernel=~x:+5", "kernel=~x:xnan"}) {

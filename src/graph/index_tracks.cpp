@@ -1,6 +1,7 @@
 // Threads, streams, GPUs and processes of the tables; GPU operations numbered stream by stream.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "draft.hpp"
@@ -80,7 +81,60 @@ void classify_names(Draft& draft, const trace::EventTable& table) {
 
 }  // namespace
 
+std::vector<Gpu> gpus_of(std::span<const trace::EventTable* const> tables) {
+  std::vector<Gpu> gpus;
+  std::set<std::int32_t> devices;
+  bool distinct = true;
+  for (std::uint32_t t = 0; t < tables.size(); ++t) {
+    const trace::EventTable& table = *tables[t];
+    std::vector<bool> works(table.tracks.size(), false);
+    std::vector<std::uint32_t> order;  // tracks as their events lie
+    for (trace::EventId e = 0; e < table.size(); ++e) {
+      const std::uint32_t track = table.track[e];
+      if (works[track] || !table.tracks[track].gpu || !is_operation(table.kind[e])) continue;
+      works[track] = true;
+      order.push_back(track);
+    }
+    const std::size_t first = gpus.size();
+    for (const std::uint32_t track : order) {
+      const std::int32_t device = table.tracks[track].device;
+      const auto known = [&](const Gpu& gpu) { return gpu.device == device; };
+      if (std::any_of(gpus.begin() + static_cast<std::ptrdiff_t>(first), gpus.end(), known))
+        continue;
+      distinct = distinct && device >= 0 && devices.insert(device).second;
+      gpus.push_back({.table = t,
+                      .device = device,
+                      .name = gpu_name(table, device),
+                      .number = static_cast<std::int32_t>(gpus.size()),
+                      .rank = table.distributed.rank,
+                      .trace = table.input.path});
+    }
+  }
+  for (Gpu& gpu : gpus) {
+    if (distinct) gpu.number = gpu.device;
+  }
+  return gpus;
+}
+
+std::vector<std::string> labels_of(std::span<const trace::EventTable* const> tables) {
+  std::vector<std::string> labels(tables.size());
+  if (tables.size() < 2) return labels;
+  std::set<std::int64_t> ranks;
+  for (const trace::EventTable* table : tables) ranks.insert(table->distributed.rank);
+  const bool known = ranks.size() == tables.size() && *ranks.begin() >= 0;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    labels[t] = known ? "rank " + std::to_string(tables[t]->distributed.rank)
+                      : "trace " + std::to_string(t);
+  }
+  return labels;
+}
+
 void index_tracks(Draft& draft) {
+  const std::vector<Gpu> all = gpus_of(draft.tables);
+  const auto gpu_at = [&](std::uint32_t t, std::int32_t device) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const Gpu& gpu) { return gpu.table == t && gpu.device == device; });
+  };
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> process_index;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::int32_t> gpu_index;
   std::uint64_t total = 0;
@@ -107,7 +161,9 @@ void index_tracks(Draft& draft) {
         return it->second;
       };
       if (at.gpu) {
-        const bool wanted = !draft.options.device || *draft.options.device == at.device;
+        const auto gpu = gpu_at(t, at.device);
+        const bool wanted =
+            gpu != all.end() && (!draft.options.gpu || *draft.options.gpu == gpu->number);
         Stream stream;
         stream.table = t;
         if (at.process >= 0) stream.process = process_of(at.process);
@@ -126,7 +182,7 @@ void index_tracks(Draft& draft) {
         if (stream.last > stream.first) {
           const auto [it, fresh] =
               gpu_index.try_emplace({t, at.device}, static_cast<std::int32_t>(draft.gpus.size()));
-          if (fresh) draft.gpus.push_back({t, at.device, gpu_name(table, at.device)});
+          if (fresh) draft.gpus.push_back(*gpu);
           stream.gpu = it->second;
           draft.gpu_of_track[slot] = stream.gpu;
         }

@@ -164,7 +164,14 @@ Result<WhatIf> WhatIf::parse(std::string_view text) {
 }
 
 std::uint64_t WhatIf::apply(const Graph& graph, std::span<Nanos> durations) const {
+  std::vector<bool> touched(durations.size(), false);
+  return apply(graph, durations, touched);
+}
+
+std::uint64_t WhatIf::apply(const Graph& graph, std::span<Nanos> durations,
+                            std::vector<bool>& touched) const {
   const Graph::Impl& g = graph.impl();
+  ERGON_CHECK(touched.size() == g.size(), "one mark a node");
   ERGON_CHECK(durations.size() == g.size(), "one duration a node");
   enum : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<std::vector<std::uint8_t>> verdict;  // [table][string]: names repeat
@@ -183,6 +190,7 @@ std::uint64_t WhatIf::apply(const Graph& graph, std::span<Nanos> durations) cons
     }
     if (v != kYes) continue;
     ++hit;
+    touched[n] = true;
     const double scaled = static_cast<double>(durations[n]) * impl_->factor;
     durations[n] = static_cast<Nanos>(std::llround(std::min(scaled, 4e18)));
     // a host operation in several pieces gets the time once, in its first

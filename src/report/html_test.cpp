@@ -68,6 +68,21 @@ TEST(Page, LargeTimelinesAreBundledAndLoseNoOperation) {
   EXPECT_EQ(*data[2].as_int(), 1) << "the name with most of the time";
 }
 
+TEST(Page, TheAxisIsThatOfTheSpan) {
+  Page page;
+  page.timeline =
+      Timeline{.gpus = {{.id = "0", .lanes = {{.name = "stream 7", .slices = {{5'000, 100, 0}}}}}},
+               .names = {{"k", "kernel"}},
+               .span = std::pair<Nanos, Nanos>(4'000, 9'000)};
+  const auto value = to_value(page);
+  const auto& timeline = member(value, "timeline");
+  EXPECT_EQ(*member(timeline, "start_ns").as_int(), 4'000);
+  EXPECT_EQ(*member(timeline, "span_ns").as_int(), 5'000);
+  const auto& gpu = (*member(timeline, "gpus").as_array())[0];
+  const auto& data = *member((*member(gpu, "streams").as_array())[0], "slices").as_array();
+  EXPECT_EQ(*data[0].as_int(), 1'000);
+}
+
 TEST(Page, KernelsBeyondTheLimitAreCounted) {
   Page page;
   for (int i = 0; i < 10; ++i) {

@@ -157,6 +157,10 @@ Value timeline_value(const Timeline& given, const PageLimits& limits) {
     }
     for (const auto& pack : gpu.packs) include(pack.start_ns, pack.end_ns);
   }
+  if (timeline.span) {
+    begin = any ? std::min(begin, timeline.span->first) : timeline.span->first;
+    end = any ? std::max(end, timeline.span->second) : timeline.span->second;
+  }
   const Nanos resolution = resolution_for(timeline, limits.slices);
   Value gpus = Value::array();
   for (const auto& gpu : timeline.gpus) {
@@ -186,6 +190,7 @@ Value timeline_value(const Timeline& given, const PageLimits& limits) {
   }
   return Value::object()
       .set("span_ns", end - begin)
+      .set("start_ns", begin)
       .set("operations", total)
       .set("bundle_ns", resolution)
       .set("names", std::move(names))

@@ -106,6 +106,27 @@ await test('the theme can be changed by hand', async () => {
   await context.close();
 });
 
+await test('times are those of the trace, also on a small screen', async () => {
+  for (const width of [1360, 390]) {
+    const {tab, context, faults} = await open(page, {viewport: {width, height: 800}});
+    await ready(tab);
+    await tab.waitForTimeout(200);
+    assert.match(await range(tab), /40\.0+ ms/, 'the span begins 40 ms after the first event');
+    const ruler = await tab.getByRole('application').evaluate((canvas) => {
+      const ratio = canvas.width / canvas.clientWidth;
+      const from = Math.ceil((canvas.clientWidth < 600 ? 86 : 134) * ratio);
+      const pixels = canvas.getContext('2d').getImageData(from, 0, canvas.width - from, Math.floor(16 * ratio)).data;
+      let inked = 0;
+      for (let i = 3; i < pixels.length; i += 4) inked += pixels[i] > 0 ? 1 : 0;
+      return inked;
+    });
+    assert.ok(ruler > 60, `the time axis has labels at ${width} px (${ruler} pixels)`);
+    await tab.getByRole('application').screenshot({path: join(out, `axis-${width}.png`)});
+    assert.deepEqual(faults, []);
+    await context.close();
+  }
+});
+
 await test('the timeline works by keyboard alone', async () => {
   const {tab, context, faults} = await open(page);
   await ready(tab);
@@ -225,6 +246,41 @@ await test('the frontier names its points', async () => {
   assert.match(tip, /energy/);
   await tab.getByRole('button', {name: 'All clocks'}).click();
   await tab.locator('.frontier').screenshot({path: join(out, 'frontier.png')});
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+await test('clocks of one time are drawn each', async () => {
+  const {tab, context, faults} = await open(page, {colorScheme: 'light'});
+  await ready(tab);
+  await tab.waitForTimeout(200);
+  const found = await tab.evaluate(() => {
+    const {frontier} = JSON.parse(document.getElementById('ergon-page').textContent);
+    const canvas = document.querySelector('.frontier canvas');
+    const probe = document.createElement('span');
+    probe.style.color = 'var(--uniform)';
+    document.body.append(probe);
+    const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+    probe.remove();
+    const {width, height} = canvas;
+    const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+    const inked = (x, y) => wanted.every((value, channel) => Math.abs(pixels[4 * (y * width + x) + channel] - value) < 40);
+    // Dots are wider than the line between them: runs of rows in which three pixels beside each other are inked.
+    let most = 0;
+    for (let x = 0; x + 3 < width; ++x) {
+      let runs = 0;
+      for (let y = 1; y < height; ++y) {
+        const dot = (row) => [0, 1, 2].every((step) => inked(x + step, row));
+        if (dot(y) && !dot(y - 1)) ++runs;
+      }
+      most = Math.max(most, runs);
+    }
+    const times = frontier.uniform.map((p) => p.time_s);
+    return {most, equal: Math.max(...times.map((time) => times.filter((other) => other === time).length))};
+  });
+  assert.equal(found.equal, 8);
+  assert.ok(found.most >= 8, `${found.most} dots one above the other`);
+  await tab.locator('.frontier').screenshot({path: join(out, 'frontier-equal.png')});
   assert.deepEqual(faults, []);
   await context.close();
 });

@@ -17,6 +17,7 @@ using namespace ergon;
 using namespace ergon::report;
 
 constexpr double kDefaultHz = 1.98e9;
+constexpr Nanos kBegin = 40'000'000;  // of the span, after the trace's first event
 
 const std::vector<SliceName>& names() {
   static const std::vector<SliceName> list = {
@@ -50,7 +51,7 @@ GpuTimeline gpu_timeline(int gpu, std::size_t slices, std::mt19937& random) {
   Lane communication{.name = "stream 24 (NCCL)"};
   Lane copies{.name = "stream 31"};
   std::uniform_int_distribution<int> unit(0, 99);
-  Nanos at = Nanos{12'000} * (gpu + 1);
+  Nanos at = kBegin + Nanos{12'000} * (gpu + 1);
   for (std::size_t i = 0; i < slices; ++i) {
     const auto phase = static_cast<int>((i * 6) / slices);
     const int draw = unit(random);
@@ -78,8 +79,8 @@ GpuTimeline gpu_timeline(int gpu, std::size_t slices, std::mt19937& random) {
   const double clocks[] = {1.755e9, 1.755e9, 1.395e9, 1.395e9, 1.545e9, 1.11e9, 1.98e9};
   for (int i = 0; i < 7; ++i) {
     out.packs.push_back({.id = (gpu == 0 ? "f" : "b") + std::to_string(i),
-                         .start_ns = at * i / 7,
-                         .end_ns = at * (i + 1) / 7,
+                         .start_ns = kBegin + (at - kBegin) * i / 7,
+                         .end_ns = kBegin + (at - kBegin) * (i + 1) / 7,
                          .clock_hz = i == 6 && gpu == 1 ? std::nullopt : std::optional(clocks[i])});
   }
   return out;
@@ -102,6 +103,12 @@ Frontier sample_frontier() {
                            .time_s = base_time * (0.62 / ratio + 0.38),
                            .energy_j = base_energy * (0.22 * (0.62 / ratio + 0.38) + 0.3 +
                                                       0.48 * std::pow(ratio, 1.9))});
+  }
+  // Clocks that cost no time: the work waits for something else.
+  for (int i = 1; i <= 8; ++i) {
+    out.uniform.push_back({.clock_hz = kDefaultHz - i * 5e6,
+                           .time_s = base_time * 1.06,
+                           .energy_j = base_energy * (1 - 0.02 * i)});
   }
   out.default_clocks =
       OperatingPoint{.clock_hz = kDefaultHz, .time_s = base_time, .energy_j = base_energy};

@@ -2,7 +2,7 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 import {axisUnit, figure} from './format';
-import {drawMark} from './marks';
+import {drawMark, type Shape} from './marks';
 import {color, theme} from './theme';
 import type {FrontierData, OperatingPoint} from './types';
 
@@ -22,15 +22,18 @@ interface Series {
 function seriesOf(data: FrontierData): Series[] {
   const out: Series[] = [];
   const sorted = [...data.points].sort((a, b) => a.time_s - b.time_s);
-  const bound = sorted.flatMap((p): [number, number][] => (p.lower_bound_j === null ? [] : [[p.time_s, p.lower_bound_j]]));
+  // Where every deadline has the same plan there is no line to draw.
+  const still = sorted.every((p) => p.time_s === sorted[0]?.time_s && p.energy_j === sorted[0]?.energy_j);
+  const bound = still ? [] : sorted.flatMap((p): [number, number][] => (p.lower_bound_j === null ? [] : [[p.time_s, p.lower_bound_j]]));
   if (bound.length > 1) {
     out.push({label: 'lower bound', points: bound, color: '--muted', width: 1.5, dash: [5, 4], size: 0, mark: 'none'});
   }
-  if (sorted.length > 0) {
+  if (sorted.length > 0 && !still) {
     const points = sorted.map((p): [number, number] => [p.time_s, p.energy_j]);
     out.push({label: 'frontier', points, color: '--accent', width: 2, size: 4, mark: 'dot'});
   }
-  const uniform = [...data.uniform].sort((a, b) => a.time_s - b.time_s);
+  // Clocks of one time stand one above the other, the dearest first.
+  const uniform = [...data.uniform].sort((a, b) => a.time_s - b.time_s || b.energy_j - a.energy_j);
   if (uniform.length > 0) {
     out.push({
       label: 'single clocks',
@@ -75,20 +78,45 @@ function focus(data: FrontierData): [number, number] {
   return [low - room, high + room];
 }
 
-function drawMarks(plot: uPlot, index: number, series: Series, panel: string): void {
-  if (series.mark === 'none' || series.mark === 'dot') return;
-  const shape = series.mark;
-  const values = plot.data[index];
-  const times = plot.data[0];
-  if (values === undefined) return;
+/** Lines, dots and marks of all series. uPlot knows one value a time, and clocks of one time are several. */
+function drawSeries(plot: uPlot, series: Series[], x: number, y: number, panel: string): void {
   const context = plot.ctx;
   const ratio = uPlot.pxRatio;
-  values.forEach((value, at) => {
-    const time = times[at];
-    if (value === null || value === undefined || time === undefined) return;
-    const x = plot.valToPos(time, 'x', true);
-    const y = plot.valToPos(value, 'y', true);
-    drawMark(context, {shape, x, y, size: (series.size / 2) * ratio, color: series.color}, panel, ratio);
+  const place = ([time, energy]: [number, number]): [number, number] => [
+    plot.valToPos(time / x, 'x', true),
+    plot.valToPos(energy / y, 'y', true),
+  ];
+  context.save();
+  context.beginPath();
+  context.rect(plot.bbox.left, plot.bbox.top, plot.bbox.width, plot.bbox.height);
+  context.clip();
+  for (const s of series) {
+    const at = s.points.map(place);
+    if (s.width > 0) {
+      context.strokeStyle = color(s.color);
+      context.lineWidth = s.width * ratio;
+      context.setLineDash((s.dash ?? []).map((length) => length * ratio));
+      context.beginPath();
+      for (const [left, top] of at) context.lineTo(left, top);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    if (s.mark !== 'dot') continue;
+    context.fillStyle = color(s.color);
+    for (const [left, top] of at) {
+      context.beginPath();
+      context.arc(left, top, (s.size / 2) * ratio, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+  context.restore();
+  // A mark that a later one would hide gets as much larger.
+  const marks = series.flatMap((s) =>
+    s.mark === 'ring' || s.mark === 'diamond' ? s.points.map((p) => ({s, shape: s.mark as Shape, at: place(p)})) : [],
+  );
+  marks.forEach(({s, shape, at: [left, top]}, index) => {
+    const over = marks.slice(index + 1).filter(({at}) => Math.hypot(at[0] - left, at[1] - top) < 6 * ratio).length;
+    drawMark(context, {shape, x: left, y: top, size: (s.size / 2 + 4 * over) * ratio, color: s.color}, panel, ratio);
   });
 }
 
@@ -156,11 +184,8 @@ export function Frontier({data}: {data: FrontierData}) {
           ...series.map(
             (s): uPlot.Series => ({
               label: s.label,
-              stroke: color(s.color),
-              width: s.width,
-              ...(s.dash === undefined ? {} : {dash: s.dash}),
-              spanGaps: true,
-              points: {show: s.mark === 'dot', size: s.size, fill: color(s.color), width: 0},
+              paths: () => null,
+              points: {show: false},
             }),
           ),
         ],
@@ -186,7 +211,7 @@ export function Frontier({data}: {data: FrontierData}) {
                 context.fillText('deadline', at + aside, u.bbox.top + u.bbox.height - 4 * uPlot.pxRatio);
                 context.restore();
               }
-              series.forEach((s, index) => drawMarks(u, index + 1, s, panel));
+              drawSeries(u, series, x.scale, y.scale, panel);
             },
           ],
           setCursor: [

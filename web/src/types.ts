@@ -32,6 +32,8 @@ export interface GpuData {
 
 export interface TimelineData {
   span_ns: number;
+  /** When the span begins, from the first event of the trace on: the times of slack lists and of --time-range. */
+  start_ns: number;
   /** Operations before bundling. */
   operations: number;
   /** Neighbours closer than this are drawn as one bundle; 0: nothing is bundled. */

@@ -213,7 +213,7 @@ Result<TracePacks> cut_packs(const graph::Graph& graph, const Window& window, No
     if (operations[g].empty()) continue;
     const auto gpu = static_cast<std::uint32_t>(packs.problem.gpus.size());
     packs.problem.gpus.push_back(
-        {std::to_string(g), packs.table.idle_w[packs.table.reference_index]});
+        {std::to_string(graph.gpus()[g].number), packs.table.idle_w[packs.table.reference_index]});
     const auto segments =
         cut_segments(graph, window, packs.nodes, operations[g], coupling.hard_cuts[g], cut);
     auto priced = price_segments(graph, window, times, packs.nodes, packs.table, packs.clocks,

@@ -12,10 +12,16 @@ namespace {
 
 using graph::NodeId;
 
-std::size_t graph_gpu(const TracePacks& packs, std::uint32_t gpu) {
-  const auto number = parse_number<std::size_t>(packs.problem.gpus[gpu].id);
-  ERGON_CHECK(number.has_value(), "GPUs of a trace are named by their place in it");
-  return *number;
+// Place in the graph of each GPU of the packs, which have the graph's numbers as ids.
+std::vector<std::size_t> graph_gpus(const graph::Graph& graph, const TracePacks& packs) {
+  std::vector<std::size_t> places;
+  for (const Gpu& gpu : packs.problem.gpus) {
+    const auto at = std::ranges::find(graph.gpus(), parse_number<std::int32_t>(gpu.id),
+                                      [](const auto& g) { return std::optional(g.number); });
+    ERGON_CHECK(at != graph.gpus().end(), "GPUs of a trace are named by their number in it");
+    places.push_back(static_cast<std::size_t>(at - graph.gpus().begin()));
+  }
+  return places;
 }
 
 double length_s(const TracePacks& packs, double late_ns) {
@@ -48,11 +54,12 @@ double retime_choice(const graph::Graph& graph, const TracePacks& packs,
     std::size_t next = 0;
   };
   std::vector<Line> lines(graph.gpus().size());
+  const std::vector<std::size_t> places = graph_gpus(graph, packs);
   for (std::size_t i = 0; i < packs.packs.size(); ++i) {
     const Pack& pack = packs.problem.packs[i];
     const std::size_t from_top = pack.options.size() - 1 - choice[i];
-    lines[graph_gpu(packs, pack.gpu)].clocks.emplace_back(
-        packs.packs[i].start_ns, packs.clocks[packs.clocks.size() - 1 - from_top]);
+    lines[places[pack.gpu]].clocks.emplace_back(packs.packs[i].start_ns,
+                                                packs.clocks[packs.clocks.size() - 1 - from_top]);
   }
   const NodeTimes times(graph, packs.window, packs.nodes, packs.table, packs.curves);
   const bool one_gpu = lines.size() == 1;

@@ -102,11 +102,13 @@ function fitText(context: CanvasRenderingContext2D, text: string, room: number):
 
 function drawRuler(context: CanvasRenderingContext2D, scene: Scene): void {
   const {view, width, gutter, colors, model} = scene;
-  const step = niceStep(view.to - view.from, (width - gutter) / 110);
+  // Close enough that a narrow screen has a label too, far enough that neighbours do not touch.
+  const step = niceStep(view.to - view.from, (width - gutter) / 70);
   context.fillStyle = colors.muted;
   context.textAlign = 'center';
-  for (let tick = Math.ceil(view.from / step) * step; tick <= view.to; tick += step) {
-    const x = Math.round(xAt(scene, tick)) + 0.5;
+  const from = view.from + model.origin;
+  for (let tick = Math.ceil(from / step) * step; tick <= view.to + model.origin; tick += step) {
+    const x = Math.round(xAt(scene, tick - model.origin)) + 0.5;
     context.strokeStyle = colors.line;
     context.beginPath();
     context.moveTo(x, kRuler - 4);
@@ -158,9 +160,13 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, y: number, he
   }
 }
 
+function levelOf(track: ClockTrack, y: number, height: number, hz: number): number {
+  return y + height - ((hz - track.low) / (track.high - track.low)) * height;
+}
+
 function drawClocks(context: CanvasRenderingContext2D, scene: Scene, y: number, height: number, track: ClockTrack): void {
   const {view, gutter, width, colors} = scene;
-  const level = (hz: number): number => y + height - ((hz - track.low) / (track.high - track.low)) * height;
+  const level = (hz: number): number => levelOf(track, y, height, hz);
   if (track.defaultHz !== null) {
     context.strokeStyle = colors.muted;
     context.setLineDash([3, 3]);
@@ -176,7 +182,7 @@ function drawClocks(context: CanvasRenderingContext2D, scene: Scene, y: number, 
   for (let i = Math.max(0, upperBound(track.starts, view.from) - 1); i < track.starts.length; ++i) {
     const start = track.starts[i] ?? 0;
     if (start >= view.to) break;
-    const end = track.ends[i] ?? 0;
+    const end = track.finishes[i] ?? 0;
     const left = Math.max(gutter, xAt(scene, start));
     const right = Math.min(width, xAt(scene, end));
     if (right < gutter) continue;
@@ -235,6 +241,13 @@ function labelRow(context: CanvasRenderingContext2D, scene: Scene, row: Row): vo
   }
   context.fillText('clock', 16, row.y + row.height / 2 - 6);
   context.fillText('MHz', 16, row.y + row.height / 2 + 7);
+  if (row.track.ends === null) return;
+  const [low, high] = row.track.ends;
+  context.textAlign = 'right';
+  for (const hz of low === high ? [high] : [low, high]) {
+    context.fillText(`${Math.round(hz / 1e6)}`, gutter - 6, levelOf(row.track, row.y, row.height, hz));
+  }
+  context.textAlign = 'left';
 }
 
 export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -258,7 +271,6 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
       context.restore();
     }
     if (row.kind === 'clock') drawClocks(context, scene, row.y, row.height, row.track);
-    labelRow(context, scene, row);
     if (scene.marked?.row === index && row.kind === 'lane') {
       const left = xAt(scene, row.lane.starts[scene.marked.index] ?? 0);
       const right = xAt(scene, row.lane.ends[scene.marked.index] ?? 0);
@@ -272,6 +284,8 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
     }
   });
   if (model.window !== null) drawWindow(context, scene, model.window);
+  // Over the shade: a name is read as well where it lies beside what is planned.
+  for (const row of model.rows) labelRow(context, scene, row);
   if (scene.cursor !== null) drawCursor(context, scene, scene.cursor);
 }
 
@@ -313,7 +327,7 @@ function drawCursor(context: CanvasRenderingContext2D, scene: Scene, time: numbe
     context.fillStyle = colors.panel;
     context.fillText(text, left + 5, y + 8.5);
   };
-  tag(duration(time, 6), 2);
+  tag(duration(time + model.origin, 6), 2);
   for (const row of model.rows) {
     if (row.kind !== 'clock') continue;
     const pack = packAt(row.track, time);

@@ -12,12 +12,14 @@ export interface Lane {
 export interface ClockTrack {
   ids: string[];
   starts: Float64Array;
-  ends: Float64Array;
+  finishes: Float64Array;
   /** Hz; NaN where unknown. */
   clocks: Float64Array;
   defaultHz: number | null;
   low: number;
   high: number;
+  /** The lowest and the highest clock that is drawn; null where none is known. */
+  ends: [number, number] | null;
 }
 
 export type Row =
@@ -27,6 +29,8 @@ export type Row =
 
 export interface Model {
   span: number;
+  /** What the reader adds to times of the span: the trace's own time at its start. */
+  origin: number;
   rows: Row[];
   height: number;
   names: [string, string][];
@@ -77,12 +81,13 @@ function decodeTrack(gpu: TimelineData['gpus'][number]): ClockTrack | null {
   return {
     ids: gpu.packs.map((pack) => pack.id),
     starts: Float64Array.from(gpu.packs, (pack) => pack.start_ns),
-    ends: Float64Array.from(gpu.packs, (pack) => pack.end_ns),
+    finishes: Float64Array.from(gpu.packs, (pack) => pack.end_ns),
     clocks,
     defaultHz: gpu.default_clock_hz,
     // The axis starts below the lowest clock, so that the lowest is seen.
     low: low - 0.25 * Math.max(high - low, 0.02 * high),
     high: high + 0.1 * Math.max(high - low, 0.02 * high),
+    ends: known.length > 0 ? [low, high] : null,
   };
 }
 
@@ -131,6 +136,7 @@ export function buildModel(data: TimelineData): Model {
   });
   return {
     span: Math.max(1, data.span_ns),
+    origin: data.start_ns,
     rows,
     height: y,
     names: data.names,
@@ -172,5 +178,5 @@ export function sliceAt(lane: Lane, at: number, reach: number): number {
 
 export function packAt(track: ClockTrack, at: number): number {
   const index = upperBound(track.starts, at) - 1;
-  return index >= 0 && at < (track.ends[index] ?? 0) ? index : -1;
+  return index >= 0 && at < (track.finishes[index] ?? 0) ? index : -1;
 }

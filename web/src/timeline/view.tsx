@@ -38,8 +38,8 @@ function describe(model: Model, mark: Mark): {title: string; facts: [string, str
       title: `pack ${row.track.ids[mark.index] ?? ''}`,
       facts: [
         ['clock', Number.isNaN(hz) ? 'unknown' : clock(hz)],
-        ['from', duration(start, 6)],
-        ['lasts', duration((row.track.ends[mark.index] ?? 0) - start)],
+        ['from', duration(start + model.origin, 6)],
+        ['lasts', duration((row.track.finishes[mark.index] ?? 0) - start)],
       ],
     };
   }
@@ -48,7 +48,7 @@ function describe(model: Model, mark: Mark): {title: string; facts: [string, str
   const count = row.lane.counts[mark.index] ?? 1;
   const facts: [string, string][] = [
     ['kind', kind],
-    ['from', duration(start, 6)],
+    ['from', duration(start + model.origin, 6)],
     [count > 1 ? 'together' : 'lasts', duration((row.lane.ends[mark.index] ?? 0) - start)],
     ['on', row.lane.label],
   ];
@@ -140,7 +140,7 @@ export function Timeline({data}: {data: TimelineData}) {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => setWidth(Math.max(320, Math.floor(element.clientWidth))));
+    const observer = new ResizeObserver(() => setWidth(Math.max(240, Math.floor(element.clientWidth))));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -259,7 +259,7 @@ export function Timeline({data}: {data: TimelineData}) {
         </div>
         <Legend model={model} />
         <span class="muted push" role="status" data-testid="timeline-range">
-          {duration(view.from, 5)} {'\u2013'} {duration(view.to, 5)}
+          {duration(view.from + model.origin, 5)} {'\u2013'} {duration(view.to + model.origin, 5)}
         </span>
       </div>
       <Overview model={model} view={view} gutter={gutter} onView={(next) => setView(clamp(next, model.span))} />
@@ -316,7 +316,8 @@ export function Timeline({data}: {data: TimelineData}) {
       </div>
       <p class="muted" id="timeline-help">
         Drag to move, Ctrl and wheel to zoom, double-click to zoom in. Keys: left and right move, + and {'\u2212'} zoom, 0
-        shows everything, n and p step through operations, up and down change the stream.
+        shows everything, n and p step through operations, up and down change the stream. Times count from the first
+        event of the trace, as those of --time-range do.
       </p>
       <p class="told" id="timeline-told" aria-live="polite" data-testid="timeline-told">
         {told === null

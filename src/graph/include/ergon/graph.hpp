@@ -72,6 +72,11 @@ struct Gpu {
   std::uint32_t table = 0;
   std::int32_t device = 0;  ///< as the trace counts
   std::string name;         ///< as the trace says; empty: unknown
+  /// By which answers, packs, policies and selections name it: the device where no two GPUs of the
+  /// tables have the same, else its place among the GPUs of all tables, selected or not.
+  std::int32_t number = 0;
+  std::int64_t rank = -1;  ///< of the table's trace, as that says; -1: unknown
+  std::string trace;       ///< path of the table's trace
 };
 
 /// A half-open time range of a table's clock, in ns.
@@ -85,7 +90,7 @@ struct BuildOptions {
       true;  ///< false: as if the trace had no cuda_sync records (edges are inferred)
   std::optional<TimeRange> range =
       {};  ///< only host events that start in it, and the GPU work they launch
-  std::optional<std::int32_t> device = {};  ///< only GPU work of this device
+  std::optional<std::int32_t> gpu = {};  ///< only GPU work of the GPU of this number
 };
 
 /// What was cut or mended while building, by kind; deterministic.
@@ -161,6 +166,11 @@ class Graph {
 /// GPU event.
 Result<Graph> build(std::span<const trace::EventTable* const> tables,
                     const BuildOptions& options = {});
+/// All GPUs of the tables with their numbers, as build() without a selection gives them.
+std::vector<Gpu> gpus_of(std::span<const trace::EventTable* const> tables);
+/// What tells the tables of a job apart: "rank 5" where each trace says a rank of its own, else
+/// "trace 0", "trace 1", ... in order; empty for one table.
+std::vector<std::string> labels_of(std::span<const trace::EventTable* const> tables);
 Result<Graph> build(const trace::EventTable& table, const BuildOptions& options = {});
 
 /// Computes start times from durations; reusable, allocates only in its constructor. The graph must
@@ -299,6 +309,9 @@ class WhatIf {
   static Result<WhatIf> parse(std::string_view text);
   /// Applies the rule to the durations of all matching nodes; returns how many matched.
   std::uint64_t apply(const Graph& graph, std::span<Nanos> durations) const;
+  /// The same; sets `touched` (one a node) for the nodes that match.
+  std::uint64_t apply(const Graph& graph, std::span<Nanos> durations,
+                      std::vector<bool>& touched) const;
 
  private:
   struct Impl;

@@ -54,6 +54,8 @@ struct SliceName {
 struct Timeline {
   std::vector<GpuTimeline> gpus = {};
   std::vector<SliceName> names = {};
+  /// First and last time of the axis, in ns on the trace's clock; without it, of what is drawn.
+  std::optional<std::pair<Nanos, Nanos>> span = {};
   /// What the answer is about, where that is not everything: begin and end in ns.
   std::optional<std::pair<Nanos, Nanos>> window = {};
 };
