@@ -257,8 +257,8 @@ const Command& graph_command() {
               {.name = "time-range",
                .kind = Kind::kTimeRange,
                .value = "A:B",
-               .help =
-                   "only what the host starts from A to B after its trace's first event; not with a step",
+               .help = "only what the host starts from A to B after its trace's first event; not "
+                       "with a step",
                .group = "Selection",
                .example = "10ms:25ms"},
               {.name = "timings",
