@@ -255,7 +255,7 @@ def resume_goes_on_where_it_ended(machine):
     counts = answer["counts"]
     refused = [again.returncode, other.returncode, changed.returncode] == [125, 125, 125]
     good = refused and answer["complete"] and counts["valid"] == 6
-    return good, (again.returncode, other.returncode, counts)
+    return good, (again.returncode, other.returncode, counts, reasons(answer))
 
 
 def budget_keeps_time_for_the_last_baseline(machine):
@@ -315,7 +315,7 @@ def a_baseline_under_another_clock_is_flagged(machine):
     machine.environment = dict(machine.environment, ERGON_SIM="a100")
     _, answer = machine.sweep("--gpu", "sim:a100", "--power-limit", "400W", *QUICK, program=["sh", "-c", script, *machine.program])
     codes = {warning["code"] for warning in answer["warnings"]}
-    return {"baseline_clock", "baseline_drift"} <= codes, (answer["warnings"], answer["baselines"])
+    return {"baseline_clock", "baseline_drift"} <= codes, (reasons(answer), answer["warnings"], answer["baselines"])
 
 
 def the_page_draws_its_points(machine):
