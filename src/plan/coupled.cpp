@@ -311,7 +311,7 @@ void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double
   for (int pass = 0; pass < std::min(passes, 4.0); ++pass, scale += 0.025) {
     const double value = try_scale(scale, 1);
     if (value <= last) break;
-    if (!(value > alone_j)) return;
+    if (!(value > alone_j)) break;
     last = value;
     good_scale = scale;
   }
@@ -321,6 +321,7 @@ void CoupledSolver::Parts::raise_by_pairs(Solution& best, std::span<const double
     const double gap = (best.value.energy_j - best.lower_bound_j) / best.lower_bound_j;
     if (best.choice.empty() || !(gap > finer.from && gap <= finer.to) || left < 0) break;
     try_scale(good_scale, finer.fineness);
+    if (!(best.lower_bound_j > alone_j)) break;
   }
 }
 
@@ -389,20 +390,20 @@ std::optional<Solution> CoupledSolver::Parts::solve_changes(double deadline_s,
   anneal->set_prices(prices, deadline_s);
   const auto effort = static_cast<std::uint64_t>(std::max(options.effort, 1));
   const std::uint64_t moves = 500 * problem.packs.size() * effort;
-  // A short run shows how much is left; what a price finds takes a longer one.
-  for (const bool priced : {false, true}) {
-    if (priced && (warm || gap() <= kPricedFrom)) break;
-    if (gap() <= options.target_gap) break;
+  const auto improve = [&](std::uint64_t longer, std::uint64_t seed, bool priced) {
     const Choice& from = best.choice.empty() ? start : best.choice;
-    if (from.empty()) break;
-    const std::uint64_t longer = !priced ? 1 : alone && gap() > kLongFrom ? 8 : 4;
+    if (from.empty()) return;
     const Anneal::Cooling cooling{.from_j = 0.06 * unit,
                                   .to_j = 0.002 * unit,
                                   .moves = moves * longer,
-                                  .seed = priced ? 2U : 1U,
+                                  .seed = seed,
                                   .priced = priced};
     consider(best, anneal->run(from, cooling), deadline_s);
-  }
+  };
+  // A short run shows how much is left; what a price finds takes a longer one.
+  if (gap() > options.target_gap) improve(1, 1, false);
+  if (!warm && gap() > std::max(options.target_gap, kPricedFrom))
+    improve(alone && gap() > kLongFrom ? 8 : 4, 2, true);
   if (alone && gap() > std::max(options.target_gap, kPairsFrom))
     raise_by_pairs(best, prices, deadline_s);
   if (best.choice.empty()) return std::nullopt;
