@@ -218,6 +218,7 @@ Result<std::vector<std::uint64_t>> add_what_if(Answer& answer, const Graph& grap
   graph::Retimer timed(graph);
   std::vector<bool> touched(graph.size(), false);
   std::vector<std::uint64_t> matched;
+  matched.reserve(request.what_if.size());
   for (const auto& rule : request.what_if)
     matched.push_back(rule.apply(graph, timed.durations(), touched));
   const auto matches = static_cast<std::uint64_t>(std::ranges::count(touched, true));
