@@ -62,6 +62,72 @@ TEST(BadInput, SameIdsInTwoProcesses) {
   EXPECT_EQ(g.start(g.launch(find(g, "other", NodeKind::kKernel))), 3'000);
 }
 
+// Two processes that run the same program with the same ids, one GPU each, in one file, where a GPU
+// row names no process. `late`: how far the second is behind.
+struct TwoRanks {
+  trace::EventTable table;
+  std::uint64_t unclear = 0;
+  std::uint64_t right = 0, wrong = 0;
+  std::uint64_t streams = 0;
+};
+TwoRanks two_ranks(Nanos late, bool one_gpu = false, std::int64_t other_ids = 0) {
+  Rows r;
+  for (const int rank : {0, 1}) {
+    for (Nanos i = 0; i < 20; ++i) {
+      const Nanos called = i * 100'000 + rank * late;
+      const std::string name = rank == 0 ? "first" : "second";
+      r.process = rank + 1;
+      r.call(1, called, 2'000, "cudaLaunchKernel", i + rank * other_ids);
+      r.call(1, called + 3'000, 60'000, "cudaDeviceSynchronize", 100 + i);
+      r.process = -1;
+      r.device = one_gpu ? 0 : rank;
+      r.kernel(7, called + 6'000 + i * 10, 40'000, name, i + rank * other_ids);
+    }
+  }
+  TwoRanks out{r.table()};
+  const graph::Graph g = built(out.table);
+  out.unclear = noted(g, "process_unclear");
+  out.streams = g.counts().streams;
+  for (NodeId n = 0; n < g.size(); ++n) {
+    if (g.kind(n) != NodeKind::kKernel || g.launch(n) == graph::kNoNode) continue;
+    const auto process = g.track(g.launch(n)).process;
+    ++((process == 1) == (g.name(n) == "first") ? out.right : out.wrong);
+  }
+  return out;
+}
+
+TEST(BadInput, SameIdsInTwoProcessesThatTheGpuRowsDoNotName) {
+  for (const Nanos late : {37'000, -37'000, 1'000'000, -3'000'000}) {
+    const TwoRanks found = two_ranks(late);
+    EXPECT_EQ(found.right, 40U) << late;
+    EXPECT_EQ(found.unclear, 0U) << late;
+  }
+  // Nothing tells them apart, but each has a GPU of its own.
+  for (const Nanos late : {0, 1'000}) {
+    const TwoRanks found = two_ranks(late);
+    EXPECT_EQ(found.right, 40U) << late;
+    EXPECT_EQ(found.unclear, 40U) << late;
+  }
+}
+
+TEST(BadInput, TwoProcessesOnOneStream) {
+  const TwoRanks ids = two_ranks(50'000, true, 1'000);
+  EXPECT_EQ(ids.right, 40U);
+  EXPECT_EQ(ids.unclear, 0U);
+  EXPECT_EQ(ids.streams, 2U);
+  // The latest call before an operation is its likeliest; those of the second could be the first's.
+  const TwoRanks same = two_ranks(50'000, true);
+  EXPECT_EQ(same.right, 40U);
+  EXPECT_EQ(same.unclear, 20U);
+}
+
+TEST(BadInput, NoKernelHasALaunch) {
+  Rows r;
+  for (Nanos i = 0; i < 3; ++i) r.launched(1, i * 50'000, 7, i * 50'000 + 6'000, 10'000, "k", -1);
+  const trace::EventTable t = r.table();
+  EXPECT_EQ(noted(built(t), "no_launches"), 3U);
+}
+
 TEST(BadInput, SynchronisationRecordsOfNoCall) {
   Rows r;
   r.launched(1, 0, 7, 10'000, 20'000, "k", 1);

@@ -2,58 +2,11 @@
 // id).
 #include <algorithm>
 #include <map>
-#include <span>
-#include <tuple>
 
-#include "draft.hpp"
-#include "ergon/base/radix_sort.hpp"
+#include "call_index.hpp"
 
 namespace ergon::graph {
 namespace {
-
-// The API calls sorted by (table, correlation id, event). A group of more calls of one id than this
-// names nothing.
-constexpr std::size_t kMostCallsOfAnId = 64;
-
-class CallIndex {
- public:
-  struct Entry {
-    std::uint32_t table, call;
-    std::int64_t id;
-  };
-  explicit CallIndex(std::vector<Entry> entries) : entries_(std::move(entries)) {
-    // Entries come table by table with calls ascending: of one id they stay so.
-    std::vector<Entry> spare;
-    radix_sort(entries_, spare, [](const Entry& e) { return e.id; });
-    radix_sort(entries_, spare, [](const Entry& e) { return std::int64_t{e.table}; });
-  }
-  /// The calls of an id; ids mostly come in ascending order, so the place after the last answer is
-  /// tried first.
-  std::span<const Entry> find(std::uint32_t table, std::int64_t id) {
-    const auto before = [&](const Entry& e) {
-      return std::tie(e.table, e.id) < std::tie(table, id);
-    };
-    std::size_t at = hint_;
-    const bool lucky =
-        at < entries_.size() && !before(entries_[at]) && (at == 0 || before(entries_[at - 1]));
-    if (!lucky) {
-      at = static_cast<std::size_t>(std::partition_point(entries_.begin(), entries_.end(), before) -
-                                    entries_.begin());
-    }
-    std::size_t end = at;
-    while (end < entries_.size() && entries_[end].table == table && entries_[end].id == id &&
-           end - at <= kMostCallsOfAnId) {
-      ++end;
-    }
-    hint_ = end;
-    if (end - at > kMostCallsOfAnId) return {};
-    return std::span(entries_).subspan(at, end - at);
-  }
-
- private:
-  std::vector<Entry> entries_;
-  std::size_t hint_ = 0;
-};
 
 std::int64_t correlation(const Draft& d, std::uint32_t e) {
   const Draft::Ref r = d.ref(e);
@@ -86,28 +39,39 @@ Match find_call(const Draft& d, CallIndex& index, std::int64_t id, std::uint32_t
   return best;
 }
 
-// Streams whose process the trace does not name: the process that most of their operations point
-// at.
-void vote_processes(Draft& d, CallIndex& index) {
-  for (Stream& s : d.streams) {
-    if (s.process != kNone) continue;
-    std::map<std::uint32_t, std::uint32_t> votes;
-    for (Op k = s.first; k < s.last; ++k) {
+// The work of several processes on one row of the file is several streams: their queues are not
+// one.
+void split_shared_streams(Draft& d, CallIndex& index) {
+  const std::size_t streams = d.streams.size();
+  for (std::size_t s = 0; s < streams; ++s) {
+    if (!d.streams[s].shared) continue;
+    const Stream whole = d.streams[s];
+    std::map<std::uint32_t, std::vector<std::uint32_t>> events_of;
+    for (Op k = whole.first; k < whole.last; ++k) {
       const std::uint32_t e = d.op_event[k];
       const std::int64_t id = correlation(d, e);
-      if (id < 0) continue;
-      for (const CallIndex::Entry& entry : index.find(s.table, id)) {
-        if (launches(d.api(entry.call)) && d.start(entry.call) <= d.start(e)) {
-          ++votes[d.threads[d.place(entry.call)].process];
-        }
-      }
+      const Match match =
+          id < 0 ? Match{} : find_call(d, index, id, whole.table, kNone, d.start(e), true);
+      const bool known = match.call != kNone;
+      events_of[known ? d.threads[d.place(match.call)].process : whole.process].push_back(e);
     }
-    std::uint32_t most = 0;
-    for (const auto& [process, count] : votes) {
-      if (count > most) {
-        most = count;
-        s.process = process;
+    Op next = whole.first;
+    for (const auto& [process, events] : events_of) {
+      // The first keeps the row's synchronisation records.
+      const bool keeps = next == whole.first;
+      const auto place = static_cast<std::uint32_t>(keeps ? s : d.streams.size());
+      if (!keeps) {
+        d.streams.push_back(whole);
+        d.streams.back().begin = d.streams.back().end = whole.end;
       }
+      Stream& part = d.streams[place];
+      part.process = process;
+      part.first = next;
+      for (const std::uint32_t e : events) {
+        d.op_event[next] = e;
+        d.op_stream[next++] = place;
+      }
+      part.last = next;
     }
   }
 }
@@ -126,19 +90,23 @@ void correlate(Draft& d) {
     }
   }
   CallIndex index(std::move(entries));
-  vote_processes(d, index);
+  assign_processes(d, index);
+  split_shared_streams(d, index);
 
   std::uint64_t late = 0;
+  std::uint64_t launched = 0;
   for (Op k = 0; k < d.op_event.size(); ++k) {
     const std::uint32_t e = d.op_event[k];
     d.slot[e] = k;
     const std::int64_t id = correlation(d, e);
     if (id < 0) continue;
     const Stream& s = d.streams[d.op_stream[k]];
-    const Match match = find_call(d, index, id, s.table, s.process, d.start(e), true);
+    const std::uint32_t process = s.shared ? kNone : s.process;
+    const Match match = find_call(d, index, id, s.table, process, d.start(e), true);
     late += match.late ? 1 : 0;
     if (match.call == kNone) continue;
     d.op_call[k] = match.call;
+    ++launched;
     std::uint32_t& first = d.slot[match.call];
     if (first == kNone) {
       first = k;
@@ -152,6 +120,12 @@ void correlate(Draft& d) {
   std::sort(d.further.begin(), d.further.end());
   d.note("operation_before_launch",
          "GPU operations that start before the call with their correlation id", late);
+  if (launched == 0) {
+    d.note("no_launches",
+           "a GPU operation without a launch, as all are here: no correlation id joins it to a "
+           "call, so other times of the host do not move it",
+           d.op_event.size());
+  }
 
   if (!d.options.use_sync_records) return;
   std::uint64_t orphans = 0;
@@ -159,9 +133,9 @@ void correlate(Draft& d) {
     for (std::uint32_t e = s.begin; e < s.end; ++e) {
       if (d.kind(e) != trace::EventKind::kSyncRecord) continue;
       const std::int64_t id = correlation(d, e);
-      const Match match =
-          id < 0 ? Match{}
-                 : find_call(d, index, id, s.table, s.process, d.start(e) + kRounding, false);
+      const Match match = id < 0 ? Match{}
+                                 : find_call(d, index, id, s.table, s.shared ? kNone : s.process,
+                                             d.start(e) + kRounding, false);
       if (match.call == kNone || launches(d.api(match.call))) {
         ++orphans;
       } else if (d.slot[match.call] == kNone) {

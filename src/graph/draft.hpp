@@ -70,6 +70,7 @@ struct Stream {
   std::uint32_t begin = 0, end = 0;  ///< global event ids
   Op first = 0, last = 0;            ///< operations [first, last)
   std::vector<Op> launched;          ///< those with a known launch, in order of launch
+  bool shared = false;               ///< its row in the file holds work of several processes
 };
 struct Process {
   std::uint32_t table = 0;

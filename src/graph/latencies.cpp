@@ -1,6 +1,7 @@
 // Latencies learnt from the trace as low quantiles, and the bounds made with them.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "draft.hpp"
 
@@ -11,13 +12,64 @@ constexpr double kLow = 0.05;
 constexpr std::uint64_t kEnough = 20;       // samples below which a class falls back to a wider one
 constexpr Nanos kDefaultStreamGap = 1'000;  // where no stream ever had work waiting
 
+// Launch latencies: of all, and of those that were given no other work to wait for.
+struct Seen {
+  DurationHistogram all, unheld;
+
+  void add(Nanos latency, bool held) {
+    all.add(latency);
+    if (!held) unheld.add(latency);
+  }
+  // The low quantile, where a share of them above it waited for nothing else.
+  [[nodiscard]] std::optional<Nanos> low() const {
+    const auto count = static_cast<double>(all.count());
+    if (static_cast<double>(unheld.count()) >= kLow * count) return all.quantile(kLow);
+    return unheld.count() > 0 ? std::optional(unheld.quantile(kLow)) : std::nullopt;
+  }
+};
+
 struct Samples {
-  std::vector<DurationHistogram> by_thread;
-  std::array<DurationHistogram, kOpClasses> by_class, lead;
+  std::vector<Seen> by_thread;
+  std::array<Seen, kOpClasses> by_class;
+  std::array<DurationHistogram, kOpClasses> lead;
+};
+
+// Whether an operation may have waited for an event: a wait was called for between the launch
+// before it on its stream and its own, and it starts when work of another stream ends that was
+// launched earlier and still ran.
+class Held {
+ public:
+  explicit Held(const Draft& d) : d_(d), waits_(d.processes.size()) {
+    for (std::size_t p = 0; p < waits_.size(); ++p) waits_[p] = wait_calls(d, d.processes[p]);
+  }
+  bool operator()(Op k) const {
+    const std::uint32_t mine = d_.op_stream[k];
+    const Stream& own = d_.streams[mine];
+    const std::uint32_t call = d_.op_call[k];
+    const std::uint32_t process = d_.threads[d_.place(call)].process;
+    const Nanos called = d_.start(call);
+    const Op before = d_.op_previous[k];
+    const bool launched = before != kNone && d_.op_call[before] != kNone;
+    const Nanos since = launched ? d_.start(d_.op_call[before]) : kNever;
+    if (!wait_between(waits_[process], since, called)) return false;
+    for (std::uint32_t s = 0; s < d_.streams.size(); ++s) {
+      if (s == mine || d_.streams[s].process != own.process) continue;
+      const Op x = last_launched_before(d_, s, called);
+      if (x == kNone || d_.op_end(x) <= called) continue;
+      const Nanos late = d_.op_start(k) - d_.op_end(x);
+      if (late >= -kRounding && late <= kTolerance) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Draft& d_;
+  std::vector<std::vector<Nanos>> waits_;  // by process
 };
 
 // Launches that met an idle stream: the operation waited for nothing but its launch.
 Samples idle_launches(const Draft& d) {
+  const Held held(d);
   Samples samples;
   samples.by_thread.resize(d.threads.size() * kOpClasses);
   for (Op k = 0; k < d.op_event.size(); ++k) {
@@ -27,8 +79,9 @@ Samples idle_launches(const Draft& d) {
     if (d.op_previous[k] != kNone && d.op_end(d.op_previous[k]) > called) continue;
     const auto c = static_cast<std::size_t>(d.op_class(k));
     const Nanos latency = d.op_start(k) - called;
-    samples.by_thread[d.place(call) * kOpClasses + c].add(latency);
-    samples.by_class[c].add(latency);
+    const bool waited = held(k);
+    samples.by_thread[d.place(call) * kOpClasses + c].add(latency, waited);
+    samples.by_class[c].add(latency, waited);
     samples.lead[c].add(d.end(call) - d.op_start(k));
   }
   return samples;
@@ -42,12 +95,18 @@ void learn_latencies(Draft& d) {
   d.latency.lead.assign(kOpClasses, 0);
   std::array<Nanos, kOpClasses> typical{};
   for (std::size_t c = 0; c < kOpClasses; ++c) {
-    typical[c] = samples.by_class[c].quantile(0.5);
+    const Seen& all = samples.by_class[c];
+    typical[c] = all.all.quantile(0.5);
     d.latency.lead[c] = samples.lead[c].quantile(1 - kLow);
     for (std::size_t t = 0; t < d.threads.size(); ++t) {
-      const DurationHistogram& own = samples.by_thread[t * kOpClasses + c];
-      d.latency.launch[t * kOpClasses + c] =
-          own.count() >= kEnough ? own.quantile(kLow) : samples.by_class[c].quantile(kLow);
+      const Seen& own = samples.by_thread[t * kOpClasses + c];
+      const bool many = own.all.count() >= kEnough;
+      // Where all waited for events, others say how soon work can start.
+      std::optional<Nanos> low = many ? own.low() : all.low();
+      if (!low && many) low = all.low();
+      if (!low) low = samples.by_class[static_cast<std::size_t>(OpClass::kKernel)].low();
+      const Nanos seen = (many ? own : all).all.quantile(kLow);
+      d.latency.launch[t * kOpClasses + c] = std::min(low.value_or(seen), seen);
     }
   }
 

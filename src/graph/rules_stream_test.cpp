@@ -35,6 +35,26 @@ TEST(Launch, ALongCallLaunchesTowardsItsEnd) {
   EXPECT_EQ(moves(g, call, 1'000'000, find(g, "late", NodeKind::kKernel)), 1'000'000);
 }
 
+// The wait is the event's, not the launch's: the copies start as soon after their calls as kernels.
+TEST(Launch, LatencyIsNotLearntFromWhatWaitedForAnEvent) {
+  Rows r;
+  for (Nanos i = 0; i < 20; ++i) {
+    const Nanos t = i * 300'000;
+    r.launched(1, t, 7, t + 10'000, 100'000, "k", 10 * i);
+    r.call(1, t + 6'000, 1'000, "cudaEventRecord", 10 * i + 1);
+    r.call(1, t + 8'000, 1'000, "cudaStreamWaitEvent", 10 * i + 2);
+    r.call(1, t + 10'000, 5'000, "cudaMemcpyAsync", 10 * i + 3);
+    r.gpu(20, EventKind::kCopy, t + 112'000, 20'000, "Memcpy DtoH (Device -> Pinned)", 10 * i + 3);
+    r.call(1, t + 16'000, 118'000, "cudaDeviceSynchronize", 10 * i + 4);
+  }
+  const trace::EventTable t = r.table();
+  const graph::Graph g = built(t);
+  EXPECT_EQ(edges_of(g, Rule::kEventWait).size(), 20U);
+  const NodeId copy = find(g, "Memcpy DtoH (Device -> Pinned)", NodeKind::kCopy, 5);
+  EXPECT_EQ(decides(g, copy), Rule::kEventWait);
+  EXPECT_EQ(moves(g, find(g, "k", NodeKind::kKernel, 5), -50'000, copy), -50'000);
+}
+
 TEST(GraphLaunch, OneCallStartsTheFirstAndStreamOrderTheRest) {
   Rows r;
   r.call(1, 0, 1'000, "cudaMalloc");
