@@ -136,6 +136,19 @@ TEST(Damage, TheBaseTimeMayBeText) {
   EXPECT_EQ(text->base_ns, number->base_ns);
   EXPECT_GE(text->base_ns, Nanos{1700000000000000000});
   EXPECT_TRUE(text->skipped.empty());
+  for (const char* spelling : {"1711964646000000001.0", "1.711964646000000001E18 "}) {
+    const auto read =
+        read_damaged(std::string(R"({"baseTimeNanoseconds": )") + spelling + ", " + events);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(reasons(*read), "") << spelling;
+    EXPECT_EQ(read->base_ns, Nanos{1711964646000000001} + 1000) << spelling;
+  }
+  for (const char* spelling : {"1711964646000000001.5", "1e40", "true", "-1"}) {
+    const auto read =
+        read_damaged(std::string(R"({"baseTimeNanoseconds": )") + spelling + ", " + events);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(reasons(*read), "bad_metadata 1 ") << spelling;
+  }
   const auto word = read_damaged(R"({"baseTimeNanoseconds": "noon", )" + events);
   ASSERT_TRUE(word.has_value());
   EXPECT_EQ(reasons(*word), "bad_metadata 1 ");

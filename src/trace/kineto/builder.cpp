@@ -2,7 +2,8 @@
 #include "builder.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <memory>
+#include <utility>
 
 #include "number.hpp"
 
@@ -26,6 +27,54 @@ std::size_t mix(std::int64_t a, std::int64_t b, std::int64_t c) {
   std::uint64_t h = u(a) * 0x9e3779b97f4a7c15U ^ u(b) * 0xc2b2ae3d27d4eb4fU ^ u(c);
   h ^= h >> 29U;
   return h * 0x165667b19e3779f9U >> 20U;
+}
+
+// The members of a detail text: compact, keys without escapes, in the order of kDetails.
+void split_members(std::string_view text, std::array<std::string_view, kDetails.size()>& values) {
+  std::size_t at = 1;
+  for (std::size_t i = 0; i < kDetails.size() && at + 1 < text.size(); ++i) {
+    const std::string_view key = kDetails[i].key;
+    if (text.substr(at + 1, key.size()) != key || text[at + 1 + key.size()] != '"') continue;
+    at += key.size() + 3;  // "key":
+    const std::size_t from = at;
+    int depth = 0;
+    bool quoted = false;
+    for (; at < text.size(); ++at) {
+      const char c = text[at];
+      if (quoted) {
+        at += c == '\\' ? 1U : 0U;
+        quoted = c != '"';
+      } else if (c == '"') {
+        quoted = true;
+      } else if (c == '[' || c == '{') {
+        ++depth;
+      } else if (c == ']' || c == '}') {
+        if (depth-- == 0) break;
+      } else if (c == ',' && depth == 0) {
+        break;
+      }
+    }
+    values[i] = text.substr(from, at - from);
+    ++at;
+  }
+}
+
+// What a picture shows, but no graph takes as work, under the word it is counted as.
+std::string_view word_of_no_work(CategoryId category) {
+  switch (kCategories[category].kind) {
+    case EventKind::kPython:
+      return "python_function";
+    case EventKind::kGpuAnnotation:
+      return "gpu_user_annotation";
+    case EventKind::kOverhead:
+      return "overhead";
+    default:
+      return kCategories[category].word == "Trace" ? "profiler_span" : "other_category";
+  }
+}
+constexpr bool is_work(EventKind kind) {
+  return kind != EventKind::kPython && kind != EventKind::kGpuAnnotation &&
+         kind != EventKind::kOverhead && kind != EventKind::kOther;
 }
 
 }  // namespace
@@ -133,6 +182,24 @@ StringId Builder::cached_detail(const RawEvent& event, Family family, const Plac
   return text;
 }
 
+// Both are texts of Family::kAny.
+StringId Builder::detail_of_both(StringId begin, StringId end, Family family) {
+  if ((begin == 0 && end == 0) || family == Family::kOther) return 0;
+  std::array<std::string_view, kDetails.size()> values{};
+  for (const StringId id : {begin, end}) split_members(table_.strings.view(id), values);
+  scratch_.assign(1, '{');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty() || (kDetails[i].families & bit(family)) == 0) continue;
+    if (scratch_.size() > 1) scratch_.push_back(',');
+    scratch_.push_back('"');
+    scratch_ += kDetails[i].key;
+    scratch_ += "\":";
+    scratch_ += values[i];
+  }
+  scratch_.push_back('}');
+  return scratch_.size() > 2 ? table_.strings.intern(scratch_) : 0;
+}
+
 std::int64_t Builder::id_of(const RawEvent& event, Field field, const Place& offset) {
   if (!event.usable(field)) return -1;
   const std::string_view raw = field == Field::kProcess ? event.process_text : event.thread_text;
@@ -213,20 +280,22 @@ bool Builder::start_usable(const RawEvent& event, const Place& offset) {
   return false;
 }
 
-Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
+Builder::Row Builder::row_of(const RawEvent& event, const Place& offset) {
   const bool categorised = event.category != kNoCategory;
   const CategoryId id = categorised ? event.category : kUnknownCategory;
   const Category& category = kCategories[id];
   if (id != kUnknownCategory) ++known_;
-  Half row;
+  Row row;
   row.kind = category.kind;
   row.time = event[Field::kStart];
   row.track = track_of(event, category, offset);
   if (row.kind == EventKind::kApi) calls_api_[row.track] = true;
+  if (!is_work(row.kind)) count_no_work(id, offset);
   row.name = event.is(Field::kName) ? name_of(event, offset) : 0;
   row.detail = detail_of(event, category.family, offset);
   if (event.usable(Field::kCorrelation) && event[Field::kCorrelation] != 0xffffffff) {
     row.correlation = event[Field::kCorrelation];
+    if (flows_wanted_ && can_be_joined(row.kind)) flows_wanted_ = false;
   }
   constexpr std::uint32_t kPlace =
       bit(Field::kDevice) | bit(Field::kStream) | bit(Field::kContext) | bit(Field::kCorrelation);
@@ -235,7 +304,7 @@ Builder::Half Builder::row_of(const RawEvent& event, const Place& offset) {
   return row;
 }
 
-void Builder::append(const Half& row, Nanos duration) {
+void Builder::append(const Row& row, Nanos duration) {
   if (rows_.count == kRows) flush_rows();
   const std::size_t i = rows_.count++;
   rows_.start[i] = row.time;
@@ -277,6 +346,10 @@ void Builder::add_complete(const RawEvent& event, const Place& offset) {
   ++complete_;
   const auto id = static_cast<EventId>(table_.size() + rows_.count);
   append(row_of(event, offset), duration);
+  append_ids(event, id);
+}
+
+void Builder::append_ids(const RawEvent& event, EventId id) {
   if (event.usable(Field::kSequence)) table_.sequence.push_back(id, event[Field::kSequence]);
   if (event.usable(Field::kForwardThread) && event[Field::kForwardThread] > 0) {
     table_.forward_thread.push_back(id, event[Field::kForwardThread]);
@@ -287,10 +360,31 @@ void Builder::add_complete(const RawEvent& event, const Place& offset) {
 
 void Builder::add_half(const RawEvent& event, const Place& offset) {
   if (!start_usable(event, offset)) return;
-  Half half = row_of(event, offset);
+  Half half;
   half.end = event.phase == 'E';
   half.offset = offset;
+  half.time = event[Field::kStart];
+  half.process = id_of(event, Field::kProcess, offset);
+  half.thread = id_of(event, Field::kThread, offset);
+  half.category = event.category;
+  half.has = event.has;
+  half.bad = event.bad;
+  for (std::size_t i = kFirstKept; i <= kLastKept; ++i) {
+    half.number[i - kFirstKept] = event[static_cast<Field>(i)];
+  }
+  half.name = event.is(Field::kName) ? name_of(event, offset) : 0;
+  half.detail = detail_of(event, Family::kAny, offset);
   halves_.push_back(half);
+}
+
+void Builder::add_flow(const RawEvent& event, const Place& offset) {
+  if (!flows_wanted_) {
+    flows_ = {};
+  } else if (may_join(event)) {
+    flows_.push_back({event[Field::kFlowId], id_of(event, Field::kProcess, offset),
+                      id_of(event, Field::kThread, offset), event[Field::kStart],
+                      event.phase == 'f'});
+  }
 }
 
 void Builder::add_metadata(const RawEvent& event, const Place& offset) {
@@ -321,36 +415,47 @@ void Builder::add(const RawEvent& event, const Place& offset) {
     default:
       break;
   }
+  if (event.is(Field::kFlowId)) add_flow(event, offset);
   Count& count = other_phases_[static_cast<unsigned char>(event.phase) & 0x7fU];
   if (count.count++ == 0) count.first_offset = offset;
 }
 
 void Builder::match_halves() {
-  // By track, then time; the file's order among equal times is the nesting that was recorded.
-  std::ranges::sort(halves_, [](const Half& a, const Half& b) {
-    return std::tie(a.track, a.time, a.offset) < std::tie(b.track, b.time, b.offset);
-  });
-  std::vector<const Half*> open;
-  const auto drop_open = [&] {
-    for (const Half* half : open) skip("unmatched_begin", half->offset);
-    open.clear();
+  const auto event = std::make_unique<RawEvent>();
+  const auto paired = [&](const Half& begin, const Half& end) {
+    const Place place{"", begin.offset};
+    merge(begin, end, *event);
+    if ((*event)[Field::kDuration] > kLongest) return skip("time_out_of_range", place);
+    Row row = row_of(*event, place);
+    row.name = begin.name != 0 ? begin.name : end.name;
+    const CategoryId category = event->category == kNoCategory ? kUnknownCategory : event->category;
+    row.detail = detail_of_both(begin.detail, end.detail, kCategories[category].family);
+    ++complete_;
+    const auto id = static_cast<EventId>(table_.size() + rows_.count);
+    append(row, (*event)[Field::kDuration]);
+    append_ids(*event, id);
   };
-  for (std::size_t i = 0; i < halves_.size(); ++i) {
-    const Half& half = halves_[i];
-    if (i > 0 && halves_[i - 1].track != half.track) drop_open();
-    if (!half.end) {
-      open.push_back(&half);
-    } else if (open.empty()) {
-      skip("unmatched_end", half.offset);
-    } else {
-      const Nanos duration = half.time - open.back()->time;
-      ++complete_;
-      append(*open.back(), duration);
-      open.pop_back();
-    }
-  }
-  drop_open();
+  pair_halves(halves_, paired, [this](const Half& half) {
+    skip(half.end ? "unmatched_end" : "unmatched_begin", half.offset);
+  });
   halves_ = {};
+}
+
+void Builder::use_flows() {
+  if (!flows_wanted_ || flows_.empty()) return;
+  std::uint64_t used = join_by_flows(table_, std::move(flows_));
+  flows_ = {};
+  for (const char phase : {'s', 'f'}) {
+    Count& count = other_phases_[static_cast<unsigned char>(phase)];
+    const std::uint64_t some = std::min(used, count.count);
+    count.count -= some;
+    used -= some;
+  }
+}
+
+void Builder::count_no_work(CategoryId category, const Place& offset) {
+  Count& count = no_work_[category];
+  if (count.count++ == 0) count.first_offset = offset;
 }
 
 void Builder::complete_tracks() {
@@ -392,6 +497,7 @@ void Builder::complete_tracks() {
 void Builder::finish() {
   match_halves();
   flush_rows();
+  use_flows();
   complete_tracks();
   const auto report = [this](std::string_view phases, std::string_view reason, bool damage) {
     for (const char phase : phases) {
@@ -405,6 +511,11 @@ void Builder::finish() {
   report("C", "counter", false);
   report("beSTpF", "async", false);
   report("NOD(v)VPc", "object", false);
+  for (std::size_t id = 0; id < no_work_.size(); ++id) {
+    const Count& c = no_work_[id];
+    const auto word = word_of_no_work(static_cast<CategoryId>(id));
+    if (c.count > 0) skip(word, c.first_offset, false, c.count);
+  }
   report(std::string_view("\0", 1), "no_phase", true);
   for (std::size_t phase = 0; phase < other_phases_.size(); ++phase) {
     const Count& c = other_phases_[phase];

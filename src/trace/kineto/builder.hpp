@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "event.hpp"
+#include "flows.hpp"
+#include "halves.hpp"
 #include "place.hpp"
 #include "text.hpp"
 
@@ -29,6 +31,10 @@ class Builder {
   /// Complete events, and those of a category that Kineto writes.
   [[nodiscard]] std::uint64_t complete_events() const { return complete_; }
   [[nodiscard]] std::uint64_t known_events() const { return known_; }
+  /// Complete events, and begins and ends.
+  [[nodiscard]] std::uint64_t taken_events() const { return complete_ + halves_.size(); }
+  /// Whether arrows must be read: no row has told its correlation yet. Lives as the builder.
+  [[nodiscard]] const bool& flows_wanted() const { return flows_wanted_; }
 
  private:
   struct TrackKey {
@@ -41,12 +47,9 @@ class Builder {
   struct TrackKeyHash {
     std::size_t operator()(const TrackKey& key) const;
   };
-  // A B or an E, until both are there.
-  struct Half {
+  struct Row {
     std::uint32_t track = 0;
-    bool end = false;
     Nanos time = 0;
-    std::uint64_t offset = 0;
     StringId name = 0;
     StringId detail = 0;
     EventKind kind = EventKind::kOther;
@@ -78,18 +81,23 @@ class Builder {
   void add_complete(const RawEvent& event, const Place& offset);
   void add_half(const RawEvent& event, const Place& offset);
   void add_metadata(const RawEvent& event, const Place& offset);
-  void append(const Half& row, Nanos duration);
+  void add_flow(const RawEvent& event, const Place& offset);
+  void append(const Row& row, Nanos duration);
+  void append_ids(const RawEvent& event, EventId id);
   void flush_rows();
   void match_halves();
+  void use_flows();
+  void count_no_work(CategoryId category, const Place& offset);
   void complete_tracks();
   bool start_usable(const RawEvent& event, const Place& offset);
-  Half row_of(const RawEvent& event, const Place& offset);
+  Row row_of(const RawEvent& event, const Place& offset);
   std::int64_t id_of(const RawEvent& event, Field field, const Place& offset);
   std::uint32_t track_of(const RawEvent& event, const Category& category, const Place& offset);
   StringId text_of(const RawText& text, const Place& offset);
   StringId name_of(const RawEvent& event, const Place& offset);
   StringId detail_of(const RawEvent& event, Family family, const Place& offset);
   StringId cached_detail(const RawEvent& event, Family family, const Place& offset);
+  StringId detail_of_both(StringId begin, StringId end, Family family);
   StringId detail_text(const RawEvent& event, Family family, const Place& offset);
   void count_repairs(const Repairs& repairs, const Place& offset);
 
@@ -105,10 +113,13 @@ class Builder {
   std::vector<CachedDetail> details_;
   Rows rows_;
   std::vector<Half> halves_;
+  std::vector<Flow> flows_;  // while they are wanted
+  bool flows_wanted_ = true;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::int64_t, std::string> text_ids_;
   std::array<Count, 128> other_phases_{};
+  std::array<Count, kCategories.size()> no_work_{};  // rows that are no work
   std::string scratch_;
   std::uint64_t damages_ = 0;  // calls of skip()
   std::uint64_t complete_ = 0;

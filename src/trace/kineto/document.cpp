@@ -29,9 +29,9 @@ class Reader {
   Reader(io::ByteSource& source, std::size_t window, bool remember)
       : window_(source, window),
         at_(window_.begin()),
-        scanner_(remember),
         event_(std::make_unique<RawEvent>()),
         builder_(table_),
+        scanner_(remember, builder_.flows_wanted()),
         metadata_(table_) {}
 
   Status run();
@@ -63,9 +63,9 @@ class Reader {
   Window window_;
   const char* at_;
   const char* start_ = nullptr;  // where next_event() began, in the window as it is now
-  EventScanner scanner_;
   std::unique_ptr<RawEvent> event_;
   Builder builder_;
+  EventScanner scanner_;
   Metadata metadata_;
   std::vector<std::string> seen_;
   std::string head_;
@@ -332,10 +332,12 @@ Status Reader::run() {
     }
     // Something behind the end: a bracket too many inside, or a second document.
     while (peek() != -1) {
-      builder_.skip("trailing_data", offset());
+      const std::uint64_t at = offset();
+      const std::uint64_t before = builder_.taken_events();
       const Found found = recover();
       if (found == Found::kEvent) events();
       if (found != Found::kEnd && !array_) members();
+      builder_.skip(builder_.taken_events() > before ? "trailing_events" : "trailing_data", at);
     }
   }
   // To the end, for the digest, and for damage in the compressed data.

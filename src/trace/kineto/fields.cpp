@@ -16,6 +16,7 @@ constexpr std::array kEventFields = {
     std::pair{std::string_view("tid"), Field::kThread},
     std::pair{std::string_view("ts"), Field::kStart},
     std::pair{std::string_view("dur"), Field::kDuration},
+    std::pair{std::string_view("id"), Field::kFlowId},
 };
 
 constexpr std::array kArgumentFields = {

@@ -9,7 +9,8 @@
 namespace ergon::trace::kineto {
 
 /// Families of events that keep the same arguments.
-enum class Family : std::uint8_t { kHost, kApi, kKernel, kCopy, kSync, kOther };
+/// kAny: not yet known which, all of them.
+enum class Family : std::uint8_t { kHost, kApi, kKernel, kCopy, kSync, kOther, kAny };
 
 struct Category {
   std::string_view word;
@@ -47,9 +48,12 @@ inline constexpr std::array kCategories = {
     Category{"Trace", EventKind::kOther, Family::kOther, false},
     Category{"mtia_ccp_events", EventKind::kOther, Family::kOther, false},
     Category{"cuda_event", EventKind::kOther, Family::kOther, false},
+    Category{"fwdbwd", EventKind::kOther, Family::kOther, false},
     Category{"", EventKind::kOther, Family::kOther, false},
 };
 inline constexpr CategoryId kUnknownCategory = kCategories.size() - 1;
+inline constexpr CategoryId kForwardBackward = kUnknownCategory - 1;
+static_assert(kCategories[kForwardBackward].word == "fwdbwd");
 inline constexpr CategoryId kNoCategory = 0xff;
 CategoryId category_of(std::string_view word);
 
@@ -71,6 +75,7 @@ enum class Field : std::uint8_t {
   kSequence,
   kForwardThread,
   kCollectiveSeq,
+  kFlowId,
   kMetaName,
   kDetail,  ///< and every value above: kDetail + index into kDetails
 };
@@ -82,7 +87,8 @@ struct Detail {
   std::uint8_t families;   ///< bit of each Family that keeps it
 };
 constexpr std::uint8_t bit(Family family) {
-  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(family));
+  return family == Family::kAny ? std::uint8_t{0xff}
+                                : static_cast<std::uint8_t>(1U << static_cast<unsigned>(family));
 }
 inline constexpr std::uint8_t kInComms = bit(Family::kHost) | bit(Family::kKernel);
 inline constexpr std::uint8_t kInLaunch = bit(Family::kApi) | bit(Family::kKernel);

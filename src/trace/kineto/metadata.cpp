@@ -28,11 +28,11 @@ std::int64_t integer(const Value& object, std::string_view key, std::int64_t oth
   return d != nullptr && *d >= -9e15 && *d <= 9e15 ? static_cast<std::int64_t>(*d) : otherwise;
 }
 
-// Also one that is written as text.
-std::optional<std::int64_t> whole_number(const Value& value) {
-  if (const auto* i = value.as_int()) return *i;
-  const auto* s = value.as_string();
-  return s == nullptr ? std::nullopt : parse_integer(*s);
+// Also one with an exponent or a zero fraction, never through a double, and one that is text.
+std::optional<std::int64_t> whole_number(const Value& value, std::string_view json) {
+  if (const auto* s = value.as_string()) return parse_integer(*s);
+  while (!json.empty() && is_space(json.back())) json.remove_suffix(1);
+  return parse_integer(json);
 }
 
 std::string text(const Value& object, std::string_view key) {
@@ -84,7 +84,7 @@ bool Metadata::add(std::string_view key, std::string_view json) {
     add_distributed(*value);
   } else if (key == "baseTimeNanoseconds") {
     // A base that leaves no room for the events' own times is no time.
-    const auto ns = whole_number(*value);
+    const auto ns = whole_number(*value, json);
     if (!ns || *ns < 0 || *ns > Nanos{1} << 61) return false;
     clock_ns_ = *ns;
   } else if (key == "ergon_generated") {

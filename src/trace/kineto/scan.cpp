@@ -458,7 +458,8 @@ Scan EventScanner::next(const char*& p, const char* end, RawEvent& event) {
   const char* q = p;
   const Scan scan = this->scan(q, end, event);
   runs_.cancel();
-  if (scan == Scan::kEvent && remember_ && CountedEvents::counts(event.phase)) {
+  if (scan == Scan::kEvent && remember_ && CountedEvents::counts(event.phase) &&
+      !(flows_wanted_ && may_join(event))) {
     counted_.learn(p, q, event.phase);
   }
   if (scan != Scan::kNeedMore) p = q;

@@ -2,6 +2,7 @@
 #pragma once
 #include "counted.hpp"
 #include "event.hpp"
+#include "flows.hpp"
 #include "runs.hpp"
 #include "shapes.hpp"
 
@@ -13,7 +14,9 @@ class EventScanner {
   EventScanner& operator=(const EventScanner&) = delete;
 
   /// `remember` false: never uses what it has seen before (slower, the same events; for tests).
-  explicit EventScanner(bool remember = true) : runs_(shapes_), remember_(remember) {}
+  /// Arrows are read in full, not only counted, as long as `flows_wanted` (which must outlive it).
+  EventScanner(bool remember, const bool& flows_wanted)
+      : runs_(shapes_), remember_(remember), flows_wanted_(flows_wanted) {}
 
   /// Reads the event that starts at or after `p`, which lies between two events of an array.
   /// kEvent, kEndOfArray: `p` is behind it. kNeedMore: `p` unmoved. kBad: `p` is where the text is
@@ -35,6 +38,7 @@ class EventScanner {
   Runs runs_;
   CountedEvents counted_;
   bool remember_;
+  const bool& flows_wanted_;
   const char* reason_ = "";
 };
 

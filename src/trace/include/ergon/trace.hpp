@@ -74,7 +74,7 @@ struct Skipped {
                        ///< docs/formats/kineto.md
   std::uint64_t count = 0;
   std::uint64_t first_offset = 0;  ///< into the uncompressed bytes
-  bool damage = true;  ///< false: sound, but nothing that this table holds (flows, counters, ...)
+  bool damage = true;  ///< false: sound, but no work: not in the table (flows), or rows (Python)
 };
 
 /// Blocks of one size in bytes instead of one growing array: appending never copies, so the peak is
