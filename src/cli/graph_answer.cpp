@@ -102,11 +102,12 @@ std::string steps_text(const GraphRequest& request) {
 report::Page page_of(const Graph& graph, const graph::CriticalPath& path,
                      const EdgeTotals& totals) {
   report::Page page;
-  page.figures = {{"span", ms(path.span_ns), "ms", "first start to last end"},
-                  {"work on the critical path", ms(path.work_ns), "ms", "operations run"},
-                  {"latency", ms(path.latency_ns), "ms", "launch and return"},
-                  {"host gaps", ms(path.host_gap_ns), "ms", "the host does nothing recorded"},
-                  {"unexplained", ms(path.unexplained_ns), "ms", "delay that no edge explains"}};
+  page.figures = {
+      {"span", ms(path.span_ns), "ms", "first start to last end"},
+      {"work on the critical path", ms(path.work_ns), "ms", "operations run"},
+      {"latency", ms(path.latency_ns), "ms", "launch and return"},
+      {"host gaps", ms(path.host_gap_ns), "ms", "the host runs no operation and no call"},
+      {"unexplained", ms(path.unexplained_ns), "ms", "delay that no edge explains"}};
   page.timeline = graph_timeline(graph);
   add_path_lane(graph, path, *page.timeline);
   page.coverage.push_back({"Dependency edges",

@@ -261,8 +261,8 @@ Result<std::vector<std::uint64_t>> add_what_if(Answer& answer, const Graph& grap
   if (request.what_if_host && path.host_gap_ns * 20 > path.span_ns) {
     answer.lines.push_back(
         "Of the path " + percent_text(seconds(path.host_gap_ns) / seconds(path.span_ns)) +
-        " are host gaps: time in which the host does nothing that the trace records. Rules of "
-        "host=~ do not change them.");
+        " are host gaps: time in which the host runs no operation and no call that the trace "
+        "records (Python frames are not taken as work). Rules of host=~ do not change them.");
   }
   return matched;
 }

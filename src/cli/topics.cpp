@@ -32,7 +32,8 @@ run shorter. Its time has four parts, which sum to the span:
 
   work         an operation runs, on the GPU or on the host
   latency      a launch takes effect on the GPU, or a wait returns on the host: nobody works
-  host gap     a host thread does nothing that the trace records (Python, or profiling off)
+  host gap     a host thread runs no operation and no call that the trace records: Python, or
+               profiling off (Python frames in a trace are counted, and not taken as work)
   unexplained  a start later than every rule of the graph allows; it stays where it was seen
 
 In the tables 'host' holds host operations and host gaps. 'api' is the host's part of a runtime or

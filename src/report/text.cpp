@@ -116,13 +116,24 @@ std::string data_text(const Value& value) {
 }
 
 std::string skipped_text(std::string_view reason) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords = {
-      {{"flow", "flow arrows"},
-       {"instant", "instant marks"},
-       {"counter", "counter values"},
-       {"metadata", "metadata entries"}}};
-  for (const auto& [word, words] : kWords) {
-    if (reason == word) return std::string(words) + " (not needed)";
+  struct Words {
+    std::string_view reason, words;
+    bool work = false;  // it takes time, and might be thought to be work
+  };
+  constexpr std::array kWords = {Words{"flow", "flow arrows"},
+                                 Words{"instant", "instant marks"},
+                                 Words{"counter", "counter values"},
+                                 Words{"metadata", "metadata entries"},
+                                 Words{"async", "asynchronous spans"},
+                                 Words{"object", "object marks"},
+                                 Words{"python_function", "Python frames", true},
+                                 Words{"gpu_user_annotation", "annotations of GPU work", true},
+                                 Words{"overhead", "spans of the profiler's own work", true},
+                                 Words{"profiler_span", "spans of the whole profile", true},
+                                 Words{"other_category", "events of other categories", true}};
+  for (const Words& known : kWords) {
+    if (reason != known.reason) continue;
+    return std::string(known.words) + (known.work ? " (not taken as work)" : " (not needed)");
   }
   return visible(reason);
 }
