@@ -19,7 +19,7 @@ Result<plan::Outcome> decide(TraceJob* job, const plan::Problem& problem,
 Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& problem,
                                         const plan::Bound& bound) {
   std::optional<plan::Offer> before;
-  if (job != nullptr) before = job->packs;
+  if (job != nullptr) before = job->packs.offer();
   auto outcome = decide(job, problem, bound);
   if (outcome || outcome.error().code != Errc::kInfeasible) return outcome;
   auto& figures = outcome.error().figures;
@@ -29,7 +29,7 @@ Result<plan::Outcome> decide_or_nearest(TraceJob* job, const plan::Problem& prob
   const auto time = figure("nearest.time_s");
   const auto energy = figure("nearest.energy_j");
   if (time == figures.end() || energy == figures.end()) return outcome;
-  if (before) static_cast<plan::Offer&>(job->packs) = *std::move(before);
+  if (before) job->packs.offer() = *std::move(before);
   const plan::Bound there{.max_slowdown = {}, .deadline = Seconds(time->second)};
   if (const auto nearest = decide(job, problem, there))
     energy->second = nearest->plan.value.energy_j;

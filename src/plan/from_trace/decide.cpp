@@ -75,7 +75,7 @@ std::size_t best_range(const TracePacks& packs, double deadline_s) {
            packs.table.clocks[packs.clocks[drop]].si() < share * top)
       ++drop;
     TracePacks narrow;
-    static_cast<Offer&>(narrow) = packs;
+    narrow.offer() = packs.offer();
     narrow.table = packs.table;
     narrow.switch_latency = packs.switch_latency;
     narrow.change_energy_j = packs.change_energy_j;
@@ -227,7 +227,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
       out.uniform = std::move(uniform);
     }
   }
-  const Offer all = packs;
+  const Offer all = packs.offer();
   drop_lowest_clocks(packs, best_range(packs, out.deadline_s));
   out.default_choice = default_choice(packs.problem);
 
@@ -322,7 +322,7 @@ Result<Outcome> decide_trace(const graph::Graph& graph, TracePacks& packs, const
   // A plan that re-timing never confirmed is none.
   const bool late = best.retimed_s > limit;
   if (out.uniform && (late || out.uniform->value.energy_j < out.plan.value.energy_j)) {
-    static_cast<Offer&>(packs) = all;
+    packs.offer() = all;
     Trial wide = single_clock_plan(graph, packs, *out.uniform, out.deadline_s, options);
     out.default_choice = default_choice(packs.problem);
     out.plan = std::move(wide.solution);

@@ -27,7 +27,7 @@ Result<std::vector<double>> least_delays(const graph::Graph& graph, const TraceP
                                          const std::vector<FrontierPoint>& line,
                                          SolveOptions options) {
   TracePacks fewest;
-  static_cast<Offer&>(fewest) = packs;
+  fewest.offer() = packs.offer();
   fewest.table = packs.table;
   offer_kept_back(fewest);
   const double observed = evaluate(fewest.problem, default_choice(fewest.problem)).time_s;

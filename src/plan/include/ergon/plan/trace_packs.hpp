@@ -172,6 +172,9 @@ struct Offer {
 
 /// The packs of a trace, and what a plan of them can be checked against.
 struct TracePacks : Offer {
+  [[nodiscard]] const Offer& offer() const { return *this; }
+  [[nodiscard]] Offer& offer() { return *this; }
+
   model::ClockTable table;
   bool trace_clock_assumed = true;
   Seconds switch_latency{};
