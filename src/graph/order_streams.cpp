@@ -13,8 +13,8 @@ namespace {
 constexpr Nanos kShortOverlap = 20'000;
 
 void order_stream(Draft& d, const Stream& s) {
-  using Open = std::pair<Nanos, Op>;
-  std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+  using OpenWork = std::pair<Nanos, Op>;
+  std::priority_queue<OpenWork, std::vector<OpenWork>, std::greater<>> open;
   Op ended = kNone;
   for (Op k = s.first; k < s.last; ++k) {
     const Nanos start = d.op_start(k);
