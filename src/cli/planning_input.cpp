@@ -65,6 +65,7 @@ Result<std::unique_ptr<TraceJob>> load_trace_job(Context& context, std::vector<I
   std::vector<const trace::EventTable*> pointers;
   for (const auto& table : job->tables) pointers.push_back(&table);
   ERGON_TRY(job->graph, graph::build(pointers));
+  for (const auto& note : job->graph->notes()) context.warn(note.code, note.message, note.count);
   job->build_cpu_s = lap();
   const graph::Graph& graph = *job->graph;
   const bool whole = context.text("steps").value_or("auto") == "all";

@@ -20,6 +20,7 @@ constexpr std::size_t kLowQuantile = 10;
 struct Fit {
   std::uint64_t good = 0;      // a launching call of that id before the operation
   std::uint64_t bad = 0;       // such calls, all after it
+  std::uint64_t alone = 0;     // of the good, those that no other process has a call for
   std::vector<Nanos> latency;  // from call to start, of operations that find their stream idle
 
   [[nodiscard]] std::int64_t score() const {
@@ -48,6 +49,8 @@ std::vector<std::uint32_t> fitting(const Fits& fits, std::uint64_t operations) {
 struct Unit {
   std::uint64_t operations = 0;
   std::uint64_t contested = 0;  // operations that calls of several processes fit
+  std::uint64_t repeated = 0;   // operations whose id the row holds more than once
+  std::vector<std::int64_t> ids;
   Fits fits;
   std::vector<std::uint32_t> streams;
   std::vector<std::vector<std::uint32_t>> fit_stream;  // of each stream, the processes that fit
@@ -92,9 +95,21 @@ class Assignment {
     }
     std::erase_if(units_, [](const Unit& u) { return u.fits.empty(); });
     for (Unit& u : units_) {
+      u.repeated = repeated_of(std::move(u.ids));
       for (auto& [process, fit] : u.fits) std::sort(fit.latency.begin(), fit.latency.end());
       u.choice = fitting(u.fits, u.operations);
     }
+  }
+
+  static std::uint64_t repeated_of(std::vector<std::int64_t> ids) {
+    std::ranges::sort(ids);
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const bool same =
+          (i > 0 && ids[i] == ids[i - 1]) || (i + 1 < ids.size() && ids[i] == ids[i + 1]);
+      count += same ? 1U : 0U;
+    }
+    return count;
   }
 
   void add(Unit& unit, std::uint32_t s) {
@@ -111,6 +126,7 @@ class Assignment {
       const std::int64_t id = r.table->correlation[r.event];
       if (id < 0) continue;
       ++operations;
+      unit.ids.push_back(id);
       latest.clear();
       for (const CallIndex::Entry& entry : index_.find(table_, id)) {
         if (!launches(d_.api(entry.call))) continue;
@@ -128,6 +144,7 @@ class Assignment {
       for (const auto& [process, called] : latest) {
         Fit& fit = own[process];
         ++(called == kNever ? fit.bad : fit.good);
+        fit.alone += called != kNever && latest.size() == 1 ? 1U : 0U;
         if (called != kNever && idle) fit.latency.push_back(start - called);
       }
     }
@@ -138,6 +155,7 @@ class Assignment {
       Fit& all = unit.fits[process];
       all.good += fit.good;
       all.bad += fit.bad;
+      all.alone += fit.alone;
       all.latency.insert(all.latency.end(), fit.latency.begin(), fit.latency.end());
     }
   }
@@ -216,9 +234,10 @@ class Assignment {
     if (u.process == kNone) return;
     for (const auto& [process, fit] : u.fits) {
       if (process == u.process) continue;
-      // Its own GPU may be left out.
+      // Its own GPU may be left out, by the user or by whoever cut the file: work of two processes
+      // shows in ids that are another's alone, or come twice.
       const bool alone = !d_.options.gpu && !of_own(process) && fit.good * kShared >= u.operations;
-      if (alone) {
+      if (alone && (fit.alone + u.repeated) * kShared >= u.operations) {
         for (const std::uint32_t s : u.streams) d_.streams[s].shared = true;
       }
       const bool fits = std::ranges::find(u.choice, process) != u.choice.end();

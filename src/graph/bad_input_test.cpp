@@ -121,6 +121,26 @@ TEST(BadInput, TwoProcessesOnOneStream) {
   EXPECT_EQ(same.unclear, 20U);
 }
 
+// Eight ranks of one program, GPU-bound: each row's work fits the calls of all, and the row of the
+// last rank is not in the file. No row is torn apart for it.
+TEST(BadInput, ARowOfOneOfManyRanksIsLeftOut) {
+  Rows r;
+  constexpr int kRanks = 8;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (Nanos i = 0; i < 20; ++i) {
+      const Nanos called = i * 10'000 + (rank * 370 + i * 910) % 4'000;
+      r.process = rank + 1;
+      r.call(1, called, 2'000, "cudaLaunchKernel", i);
+      if (i == 19) r.call(1, called + 3'000, 700'000, "cudaDeviceSynchronize", 100);
+      r.process = -1;
+      r.device = rank;
+      if (rank + 1 < kRanks) r.kernel(7, 5'000 + i * 40'000 + rank * 50, 40'000, "k", i);
+    }
+  }
+  const trace::EventTable t = r.table();
+  EXPECT_EQ(built(t).counts().streams, static_cast<std::uint64_t>(kRanks - 1));
+}
+
 TEST(BadInput, NoKernelHasALaunch) {
   Rows r;
   for (Nanos i = 0; i < 3; ++i) r.launched(1, i * 50'000, 7, i * 50'000 + 6'000, 10'000, "k", -1);
