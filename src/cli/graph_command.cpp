@@ -156,7 +156,9 @@ Result<int> graph_run(Context& context) {
     if (step) {
       ERGON_TRY(request.step_name, step_of(names, *step));
     } else {
-      request.step_name = names[names.size() / 2];
+      // The one that `plan` takes.
+      const auto window = plan::choose_window(graph, false);
+      request.step_name = window && !window->step.empty() ? window->step : names[names.size() / 2];
     }
     options.range = range_of_step(steps, request.step_name);
     ERGON_TRY(graph, graph::build(pointers, options));

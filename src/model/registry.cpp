@@ -92,7 +92,11 @@ bool holds(const Device& d, const std::set<std::string>& asked) {
     const std::string word(variant);
     if (has.contains(word) && !asked.contains(word)) return false;
   }
-  return !asked.empty() && std::includes(has.begin(), has.end(), asked.begin(), asked.end());
+  // Alone such a word names nothing.
+  const bool named = std::any_of(asked.begin(), asked.end(), [](const std::string& w) {
+    return std::find(kVariants.begin(), kVariants.end(), w) == kVariants.end();
+  });
+  return named && std::includes(has.begin(), has.end(), asked.begin(), asked.end());
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -110,6 +114,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Whether a word is a model's number, such as a100.
 bool names_a_model(const std::string& word) {
   return std::any_of(word.begin(), word.end(),
                      [](unsigned char c) { return std::isdigit(c) != 0; }) &&

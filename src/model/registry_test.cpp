@@ -91,6 +91,7 @@ TEST(Registry, UnknownNamesListTheAcceptedOnesAndTheNearest) {
   EXPECT_EQ(r.error().code, Errc::kNotFound);
   EXPECT_NE(r.error().hint.find("the nearest is h100-sxm"), std::string::npos) << r.error().hint;
   for (const auto& id : device_ids()) EXPECT_NE(r.error().hint.find(id), std::string::npos) << id;
+  EXPECT_EQ(find_device("ti").error().code, Errc::kNotFound);
   // Another GPU than the one that is known, and a hint of the same model, or none.
   EXPECT_NE(find_device("NVIDIA GeForce RTX 2080").error().hint.find("nearest is rtx2080ti"),
             std::string::npos);
