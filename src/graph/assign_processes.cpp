@@ -126,10 +126,11 @@ class Assignment {
       const std::int64_t id = r.table->correlation[r.event];
       if (id < 0) continue;
       ++operations;
-      unit.ids.push_back(id);
+      bool many = false;  // one launch of a whole graph
       latest.clear();
       for (const CallIndex::Entry& entry : index_.find(table_, id)) {
         if (!launches(d_.api(entry.call))) continue;
+        many = many || d_.api(entry.call) == ApiClass::kGraphLaunch;
         const Nanos called = d_.start(entry.call);
         Nanos& last =
             latest.try_emplace(d_.threads[d_.place(entry.call)].process, kNever).first->second;
@@ -138,6 +139,7 @@ class Assignment {
         else if (called <= start + kRounding)
           last = std::max(last, start);
       }
+      if (!many) unit.ids.push_back(id);
       const auto claims = std::ranges::count_if(
           latest, [](const auto& candidate) { return candidate.second != kNever; });
       unit.contested += claims > 1 ? 1U : 0U;
@@ -236,7 +238,7 @@ class Assignment {
       if (process == u.process) continue;
       // Its own GPU may be left out, by the user or by whoever cut the file: work of two processes
       // shows in ids that are another's alone, or come twice.
-      const bool alone = !d_.options.gpu && !of_own(process) && fit.good * kShared >= u.operations;
+      const bool alone = !of_own(process) && fit.good * kShared >= u.operations;
       if (alone && (fit.alone + u.repeated) * kShared >= u.operations) {
         for (const std::uint32_t s : u.streams) d_.streams[s].shared = true;
       }

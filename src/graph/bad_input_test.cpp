@@ -128,13 +128,13 @@ TEST(BadInput, ARowOfOneOfManyRanksIsLeftOut) {
   constexpr int kRanks = 8;
   for (int rank = 0; rank < kRanks; ++rank) {
     for (Nanos i = 0; i < 20; ++i) {
-      const Nanos called = i * 10'000 + (rank * 370 + i * 910) % 4'000;
+      const Nanos called = i * 10'000 + (Nanos{rank} * 370 + i * 910) % 4'000;
       r.process = rank + 1;
       r.call(1, called, 2'000, "cudaLaunchKernel", i);
       if (i == 19) r.call(1, called + 3'000, 700'000, "cudaDeviceSynchronize", 100);
       r.process = -1;
       r.device = rank;
-      if (rank + 1 < kRanks) r.kernel(7, 5'000 + i * 40'000 + rank * 50, 40'000, "k", i);
+      if (rank + 1 < kRanks) r.kernel(7, 5'000 + i * 40'000 + Nanos{rank} * 50, 40'000, "k", i);
     }
   }
   const trace::EventTable t = r.table();

@@ -1,6 +1,7 @@
 // The time-energy frontier of a trace: plans that the re-timed graph confirms, single clocks among
 // them.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "ergon/plan/trace_packs.hpp"
@@ -65,13 +66,20 @@ Result<std::vector<FrontierPoint>> packs_frontier(const TracePacks& packs,
   const auto energy = [](const Uniform& u) { return u.value.energy_j; };
   const double last = std::max(
       {line.back().deadline_s, first, std::ranges::min_element(single, {}, energy)->value.time_s});
-  if (line.front().deadline_s >= first * (1 - kSameTime) && last <= line.back().deadline_s)
-    return line;
-  std::vector<double> deadlines;
-  deadlines.reserve(points);
-  const double steps = static_cast<double>(std::max<std::size_t>(points, 2) - 1);
-  for (double k = 0; k <= steps; ++k) deadlines.push_back(first + (last - first) * k / steps);
-  return frontier_at(packs.problem, deadlines, options);
+  std::erase_if(line,
+                [&](const FrontierPoint& p) { return p.deadline_s < first * (1 - kSameTime); });
+  std::vector<double> missing;
+  if (line.empty()) {
+    const double steps = static_cast<double>(std::max<std::size_t>(points, 2) - 1);
+    for (double k = 0; k <= steps; ++k) missing.push_back(first + (last - first) * k / steps);
+  } else if (line.back().deadline_s < last * (1 - kSameTime)) {
+    missing.push_back(last);
+  }
+  if (missing.empty()) return line;
+  ERGON_TRY(auto more, frontier_at(packs.problem, missing, options));
+  std::ranges::move(more, std::back_inserter(line));
+  std::ranges::sort(line, {}, &FrontierPoint::deadline_s);
+  return line;
 }
 
 // Every plan as re-timing says. One that is late is planned anew for an earlier end, else what
